@@ -1,4 +1,4 @@
-"""The whole way on a small real table: real beside private synthetic records.
+"""All steps on a small real table: real records beside private synthetic ones.
 
 The table: the 2,201 people aboard the Titanic by class, age, sex and survival, as the British Board of Trade's inquiry
 counted them in 1912 and R. J. M. Dawson published them in "The 'unusual episode' data revisited", Journal of Statistics

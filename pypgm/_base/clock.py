@@ -45,7 +45,7 @@ standing_still = _StandingStill()
 
 
 def now() -> float:
-    """Return the seconds of this thread's clocks: those of ``time.perf_counter()``, without the time that they stood still."""
+    """Return the seconds of this thread's clocks: ``time.perf_counter()`` without the time that they stood still."""
     return time.perf_counter() - _HERE.stood
 
 

@@ -26,7 +26,7 @@ def check(
 ) -> list[Finding]:
     """Run a mechanism on pairs of tables and check its reads, charges, draws, output and result.
 
-    The second table of a pair is run on the noisy outcomes of the first. Nothing is random. A pass is not a proof: other
+    The second table of a pair is run on the noisy outcomes of the first. Nothing is random. A pass is no proof: other
     tables are not tried.
 
     Parameters

@@ -164,13 +164,15 @@ def add_reading(command: argparse.ArgumentParser) -> None:
 
 def add_table(command: argparse.ArgumentParser) -> None:
     """Add the option that names a table in a DuckDB file."""
-    command.add_argument("--table", dest="duckdb_table", metavar="NAME", help="which table of a .duckdb file")
+    command.add_argument("--table", dest="duckdb_table", metavar="NAME", help="name of a table in a .duckdb file")
 
 
 def add_dialect(command: argparse.ArgumentParser) -> None:
     """Add the options for the dialect of a table."""
-    command.add_argument("--delimiter", metavar="C", default=",", help="between fields (default a comma; tab is a tab)")
-    command.add_argument("--encoding", default="utf-8", help="of the table, such as latin-1 (default utf-8)")
+    command.add_argument(
+        "--delimiter", metavar="C", default=",", help="field separator (default a comma; tab is a tab)"
+    )
+    command.add_argument("--encoding", default="utf-8", help="encoding of the table, such as latin-1 (default utf-8)")
     command.add_argument("--decimal", metavar="C", default=".", help="the mark of decimals: . (the default) or ,")
     command.add_argument(
         "--thousands", metavar="C", default="", help="the mark between thousands, such as , in 62,347.69"

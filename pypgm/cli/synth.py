@@ -108,7 +108,7 @@ def add_to(commands: Verbs) -> None:
         "records stays private), or what a person's record holds (replace: the number is public)",
     )
     add_reading(synth)
-    synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="end the estimate after so long")
+    synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="seconds after which the estimate ends")
     synth.add_argument("--ledger", action="store_true", help="list what the budget was spent on, draw by draw")
     synth.add_argument("--quiet", action="store_true", help="no progress and no summary, only warnings")
 

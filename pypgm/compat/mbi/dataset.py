@@ -134,8 +134,7 @@ class Dataset:
             many = np.diff(first)[codes]
             if (many == 0).any():
                 raise ValueError(f"the mapping of {a!r} has no preimage of some value that records have")
-            columns[a] = order[first[codes] + np.floor(np.random.rand(codes.size) * many).astype(np.int64)]  # noqa:
-            NPY002
+            columns[a] = order[first[codes] + np.floor(np.random.rand(codes.size) * many).astype(np.int64)]  # noqa: NPY002
         return self._changed(_resized(self.domain, sizes, None), columns)
 
 

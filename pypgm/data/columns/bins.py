@@ -69,7 +69,7 @@ class UnreadableError(ValueError):
 
 
 class OtherMarksError(UnreadableError):
-    """A text is not a number, and would be one with other marks, by their place in `WRITTEN`, or without a sign beyond."""
+    """State of a text that is a number with other marks, by their place in `WRITTEN`, or, beyond, without a sign."""
 
     def __init__(self, place: int) -> None:
         super().__init__()

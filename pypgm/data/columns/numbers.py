@@ -353,8 +353,7 @@ def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -
 
 
 def as_number(value: object) -> float:
-    """Return a number, or a text that is one, as a float, infinite if it is too large; otherwise raise
-    `UnreadableError`.
+    """Return a number, or the text of one, as a float, infinite if it is too large, or raise `UnreadableError`.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def check_writable(names: Iterable[object]) -> None:
     """Raise ``ValueError`` if no file can have a column of such a name."""
     unwritable = [name for name in names if isinstance(name, str) and _UNWRITABLE.search(name)]
     if unwritable:
-        raise ValueError(f"the name of column {unwritable[0]!a} has a NUL or half a surrogate pair: no table can hold it")
+        raise ValueError(f"the name of column {unwritable[0]!a} has a NUL or half a surrogate pair: no table holds it")
 
 
 def problems_error(name: str, problems: Sequence[str]) -> ValueError:

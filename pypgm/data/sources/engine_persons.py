@@ -66,4 +66,4 @@ def _hashed(engine: str, text: Expression) -> Expression:
         return call("to_hex", "string", call("md5", "binary", text))
     if engine in {"trino", "athena"}:
         return call("to_hex", "string", call("md5", "binary", call("to_utf8", "binary", text)))
-    raise UnfitError(f"names persons, and {engine} has no hash by which to choose some of their records: read them elsewhere")
+    raise UnfitError(f"names persons, and {engine} has no hash to choose among their records: read them elsewhere")
