@@ -56,7 +56,7 @@ def titanic() -> Dataset:
 
 
 def titles(release: Release) -> list[str]:
-    """Return what each pair is called; one that was not counted together says so."""
+    """Return the title of each pair, which says if it was not counted together."""
     assert isinstance(release.model, Model)
     guessed = [release.model.basis(clique) in {"unmeasured", "unknown"} for clique in CLIQUES]
     return [" × ".join(c) + (_GUESSED if is_guess else "") for c, is_guess in zip(CLIQUES, guessed, strict=True)]

@@ -199,7 +199,7 @@ def _tables(name: str, side: Answers, workload: Sequence[Clique]) -> Iterator[Fa
 
 
 def _model_of(side: Any) -> Any:  # noqa: ANN401 - what it is, is asked next
-    """Return the model of a release, anything else as it is."""
+    """Return the model of a release, or any other object unchanged."""
     return getattr(side, "model", side)
 
 

@@ -72,7 +72,7 @@ class Factor(Shown):
 
     @classmethod
     def over(cls, domain: Domain, cells: NDArray[np.float64]) -> Factor:
-        """Return a factor that is a view of flat, contiguous float64 cells: what changes one changes the other.
+        """Return a factor that is a view of flat, contiguous float64 cells: a change of one changes the other.
 
         Examples
         --------
@@ -203,12 +203,12 @@ class Factor(Shown):
         return Factor.over(self.domain, -self._cells)
 
     def __getitem__(self, values: Label | tuple[Label, ...]) -> float:
-        """Return the number of one cell, by a label of each attribute, or a code where it has none.
+        """Return the number of one cell, by a label of each attribute, or a code of one without labels.
 
         Raises
         ------
         KeyError
-            If there are not as many values as attributes, or one is none of its attribute's.
+            If the numbers of values and attributes differ, or a value is not its attribute's.
 
         Examples
         --------

@@ -53,7 +53,7 @@ class Fit(Shown):
     Attributes
     ----------
     status : str
-        Why it ended: where noise begins to be fitted, the tolerance was met, or what ran out or stopped it.
+        Reason of its end: noise begins to be fitted, the tolerance was met, or a limit or the caller stopped it.
     loss : float
         The loss at the answer, on counts.
     gap : float or None

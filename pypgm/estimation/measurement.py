@@ -63,7 +63,7 @@ class LinearMeasurement(Shown):
     noise : str
         The law of the noise.
     not_private : str
-        Why the answers protect nobody; empty where that is not known.
+        Reason why the answers protect nobody; empty if none is known.
 
     Raises
     ------

@@ -169,7 +169,7 @@ class Problem(ABC):
 
     @property
     def tables(self) -> CliqueVector:
-        """Tables over the cliques that an engine works on, of any values: one holds each clique the loss reads."""
+        """Tables of any values over the cliques of an engine; each clique of the loss lies in one of them."""
         return self.start
 
     def evaluate(self, loss: Loss) -> Evaluate:
@@ -177,7 +177,7 @@ class Problem(ABC):
         return loss.on(self.tables.domain, self.tables.cliques)
 
     def validation(self) -> Evaluate | None:
-        """Return the loss of what is left of measurements to validate with; None if none was held out."""
+        """Return the loss of the part of measurements left to validate with; None if none was held out."""
         if not self.held_out:
             return None
         return self.evaluate(L2(left_to_validate(self.held_out, self.loss.measurements)))
@@ -203,7 +203,7 @@ class Problem(ABC):
         return Term(home, lowered_map, np.atleast_1d(1.0 / np.square(m.stddev)))
 
     def arrays(self) -> list[_Arrays]:
-        """Return the terms as the compiled solvers take them, with answers and what validates."""
+        """Return the terms for the compiled solvers, with answers and validation data."""
         measurements, nothing = self.loss.measurements, np.empty(0)
         answered = zip(self.terms or (), measurements, self.held_out or itertools.repeat(None), strict=False)
         return [

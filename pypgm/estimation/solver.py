@@ -54,7 +54,7 @@ class Watch:
 
 
 class Solver(ABC):
-    """The iterates of an estimator, and what is known of the least loss.
+    """The iterates of an estimator, and the bounds of the least loss.
 
     Parameters
     ----------
@@ -182,9 +182,9 @@ def watched(loop: Callable[[Watch], Status], options: SolverOptions) -> Status:
 
 
 def solved(solver: Solver) -> Solution:
-    """Run a solver to its end and return what it found.
+    """Run a solver to its end and return its result.
 
-    Ctrl-C lets the step that it finds come to its end. Again, it ends the step midway: what it leaves is nothing.
+    Ctrl-C lets the current step end. A second Ctrl-C ends the step midway, without a result.
     """
     status = watched(lambda watch: solver.follow(watch, solver.options.iterations), solver.options)
     try:

@@ -1,9 +1,9 @@
 """The stop rule: an estimate ends where fitting further would fit noise, as held-out answers show.
 
-A path is first run on thinned measurements and validated with what thinning left, the held-out answers (both made in
-`thinning.py`), until `Validation` ends it; it is then run on the measurements themselves for as many iterations as were
-best, and a few more (`to_the_end` in `accelerated.py`), or further where that is asked for and held-out answers permit
-it.
+A path is first run on thinned measurements and validated with the rest, the held-out answers (both made in
+`thinning.py`), until `Validation` ends it; it is then run on the measurements themselves for the best number of
+iterations and a few more (`to_the_end` in `accelerated.py`), or further if that is requested and held-out answers
+permit it.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Validation:
     def permits(self, further: float) -> bool:
         """Return whether a path may go `further` times as far as is best.
 
-        It may where that takes back less than a quarter of what is explained of the held-out loss, give or take the
-        standard deviation of that loss. Where dependence is weak beside noise it takes back more: what comes is noise.
+        It may if that takes back less than a quarter of the explained held-out loss, give or take the standard
+        deviation of that loss. If dependence is weak compared with noise, it takes back more: further steps fit noise.
         """
         then = self._history[min(math.ceil(further * self.best), len(self._history)) - 1]
         explained = self._history[0] - self.least

@@ -35,14 +35,14 @@ def left_to_validate(
 
 
 def noise_left(measurements: Sequence[LinearMeasurement]) -> float:
-    """Return the loss of the truth, in the mean, against what is left of measurements to validate."""
+    """Return the expected loss of the truth against the part of measurements left to validate."""
     return (1 + BEYOND) / 2 * sum(m.values.size for m in measurements)
 
 
 def unthinned_count(best: int) -> int:
     """Return the number of iterations to take, given the best number on thinned measurements.
 
-    Those have sqrt(1 + c^2) times the noise, and the best count falls with about the root of the noise: on pairs of
-    the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.
+    Thinned answers have sqrt(1 + c^2) times the noise, and the best count falls with about the root of the noise: on
+    pairs of the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.
     """
     return int(best * (1 + _THINNING**2) ** 0.25)

@@ -89,5 +89,5 @@ def _bytes(value: object) -> int:
 
 
 def _text(entry: Mapping[str, Any]) -> str:
-    """Return a text that is equal for equal measurements alone."""
+    """Return a text that is equal only for equal measurements."""
     return json.dumps(entry, default=lambda value: line_of("", plain_array(np.asarray(value))))

@@ -71,7 +71,7 @@ class ReleasedModel(Protocol):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what its file holds."""
+        """SHA-256 of the contents of its file."""
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of its file; ``kind`` is a key of `READERS`."""
@@ -105,7 +105,7 @@ class Stored(ABC):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what its file holds but for times, 64 hexadecimal digits: equal where two people hold the same.
+        """SHA-256 of the contents of its file except times, 64 hexadecimal digits: equal for equal releases.
 
         It does not prove who made the file: anyone who changes it can compute another one.
         """
@@ -145,7 +145,7 @@ class Stored(ABC):
 
 
 class CountedModel(Stored):
-    """A model of a number of records, from which as many are drawn by default."""
+    """Model with a number of records, which is drawn by default."""
 
     __slots__ = ()
     total: float
@@ -187,7 +187,7 @@ def domain_of(fields: dict[str, Any]) -> Domain:
 
 
 def model_of_archive(fields: dict[str, Any], path: str) -> ReleasedModel:
-    """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
+    """Return the model whose `archive` this is; ``ValueError`` with its place in the file for any other number."""
     try:
         model = _reader(fields["kind"])(fields)
         model.not_private = fields.get("not_private", "")

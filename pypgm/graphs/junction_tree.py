@@ -90,7 +90,7 @@ class JunctionTree(Shown):
         The scopes potentials will come on; they may repeat, nest and be disconnected.
     effort : {"auto", "best"}
         Effort to find a small tree: until the search costs as much as one propagation, or until all rules
-        and restarts have been tried. Work is counted, not timed, so a tree depends on its input alone.
+        and restarts have been tried. Work is counted, not timed, so a tree depends only on its input.
     order : sequence of str, optional
         An elimination order of all attributes, instead of a search.
     max_bytes : float, optional
@@ -356,7 +356,7 @@ class JunctionTree(Shown):
         return graph
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the cliques with the cells of their tables, and in grey what two of them share.
+        """Draw the cliques with the cells of their tables, and the shared attributes of two of them in grey.
 
         Raises
         ------

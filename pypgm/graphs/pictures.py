@@ -92,7 +92,7 @@ def names_and_cells(clique: Clique, cells: int) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return the lines of a text as they fit: long ones wrapped, and what is too long cut."""
+    """Return the lines of a text that fit: long lines are wrapped, and the excess is cut."""
     lines = []
     for line in text.split("\n"):
         lines += textwrap.wrap(escaped(line), _LONGEST, max_lines=_LINES, placeholder=" …") or [""]

@@ -110,7 +110,7 @@ class RegionGraph(Shown):
     ) -> RegionGraph:
         """Return the closure of cliques under intersection, with the edges of its covering relation.
 
-        Every agreement between two cliques that local constraints can ask for is asked for.
+        Every agreement between two cliques that local constraints can require is required.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class RegionGraph(Shown):
 
     @classmethod
     def factor_graph(cls, domain: Domain, cliques: Cliques, *, max_bytes: float | None = None) -> RegionGraph:
-        """Return the graph of the cliques and their single attributes: cliques agree on one-way marginals alone."""
+        """Return the graph of the cliques and their single attributes: cliques agree only on one-way marginals."""
         given = _checked(domain, cliques)
         scopes = {c for c in given if c}
         pairs = [(scope, (i,)) for scope in scopes if len(scope) > 1 for i in scope]
@@ -178,7 +178,7 @@ class RegionGraph(Shown):
         cliques: Cliques | None = None,
         max_bytes: float | None = None,
     ) -> RegionGraph:
-        """Return a graph of one's own.
+        """Return the graph of given regions and edges.
 
         Parameters
         ----------

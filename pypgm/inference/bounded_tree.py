@@ -173,7 +173,7 @@ def fit_proportionally(
 ) -> tuple[BoundedTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
 
-    It takes 8 to 60 walks through the tree, fewer where they take long.
+    It takes 8 to 60 walks through the tree, fewer if they are slow.
 
     Parameters
     ----------

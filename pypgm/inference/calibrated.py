@@ -120,7 +120,7 @@ class Calibrated:
         return by_pair | {c: by_pair[c[::-1]].reshape([shape[a] for a in c[::-1]]).T.flatten() for c in turned}
 
     def _by_attribute(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Put first that attribute of each pair whose values are fewest for those it is asked for with, in groups."""
+        """Put first the attribute of each pair that has fewer values than its partners, in groups."""
         shape, worth = self.domain.shape, dict.fromkeys(itertools.chain.from_iterable(pairs), 0.0)
         for a, b in pairs:
             worth[a] += shape[b] / shape[a]

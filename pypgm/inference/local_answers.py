@@ -1,4 +1,4 @@
-"""The table over a clique that violates least what the regions say of its parts."""
+"""The table over a clique that violates the regions' marginals of its parts least."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def local_answers(
     r"""Solve, for each clique r, a small problem over the distributions t on its cells.
 
     Minimises :math:`\frac12 \sum_{s \in T} \lVert P_s t - \tau_s \rVert^2`, T the maximal distinct intersections of r
-    with the regions and :math:`\tau_s` what the smallest region that holds s says. Of all minimisers it is the one
-    closest to the prior in relative entropy; of largest entropy where the prior is uniform. Where one table has all
-    the marginals it is found by proportional fitting, else by entropic mirror descent.
+    with the regions and :math:`\tau_s` the marginal of the smallest region that holds s. Among all minimisers it is
+    the one closest to the prior in relative entropy; the one of largest entropy if the prior is uniform. Where one
+    table has all the marginals it is found by proportional fitting, else by entropic mirror descent.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def local_answers(
     priors : sequence of ndarray, optional
         For each clique a non-negative table, any positive sum; uniform by default. Zeros stay zero.
     iterations : int
-        Most sweeps of fitting, and half of what fitting and descent together may take; tables of more than 10,000
-        cells take fewer, 25 and 50 from 160,000 on.
+        Most sweeps of fitting, and half the number of steps that fitting and descent together may take; tables of more
+        than 10,000 cells take fewer, 25 and 50 from 160,000 on.
 
     Returns
     -------

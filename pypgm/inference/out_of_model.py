@@ -29,7 +29,7 @@ _SUBMODEL_CELLS = 1e5
 def combined_answers(
     index: RegionIndex, tree: BoundedTree, cliques: Sequence[Clique], clock: Clock
 ) -> list[LocalAnswer]:
-    """Answer from a bounded tree, corrected to violate least what the regions say: of all such tables the nearest one.
+    """Answer from a bounded tree, corrected to violate the regions least: the nearest of all such tables.
 
     The tree carries dependence from region to region, the correction makes the answer agree with each region that
     shares attributes with it. Cliques stand in the domain's order.
@@ -51,7 +51,7 @@ def submodel_answers(index: RegionIndex, cliques: Sequence[Clique], clock: Clock
     """Answer each clique from the table of largest entropy over a few more attributes, given all regions say of it.
 
     The attributes added are those on the paths between the clique's attributes along which regions depend most, then
-    the ones that depend most on what is there, while the table has at most 100,000 cells.
+    the ones that depend most on these, while the table has at most 100,000 cells.
     """
     graph = _dependence(index)
     wider = [_widened(index, graph, c) for c in cliques]

@@ -46,7 +46,7 @@ class Interval(Shown):
     answer : ndarray, float, dict, or a series or frame of pandas
         Statistic of the records of ``release.to_frame(rng=0)``.
     low, high : same type as the answer
-        Ends of the interval: infinite where an attribute was never measured, NaN where the answer is no finite number.
+        Ends of the interval: infinite where an attribute was never measured, NaN where the answer is not finite.
         They are not clipped: an end may be below 0 of a count, or above 1 of a rate.
     level : float
         Probability with which the interval is to hold the true answer.
@@ -56,7 +56,7 @@ class Interval(Shown):
         Attributes that the statistic reads, or was declared to read, in the order of the domain.
     basis : {"measured", "merged", "unmeasured", "unknown"}
         Basis of the weakest pair of them, see `GraphicalModel.basis`: merged where the answer depends on how
-        values lie within bins, unknown where it is no finite number.
+        values lie within bins, unknown if it is not finite.
     in_bins : bool
         Whether the answer depends on how values lie within bins.
     is_extreme : bool
@@ -142,7 +142,7 @@ class Interval(Shown):
 
 
 def _labels(answer: Any) -> list[str]:  # noqa: ANN401 - as a statistic gave it
-    """Return the label of each number of an answer, its place where it has none."""
+    """Return the label of each number of an answer, or its place if it has none."""
     if isinstance(answer, Mapping):
         return [str(label) for label in answer]
     if hasattr(answer, "columns"):
@@ -162,7 +162,7 @@ class Request:
     statistic : Statistic
         Statistic of the interval.
     frame : callable
-        Gives the frame that the statistic takes, of records and a source of draws within bins.
+        Function of records and a source of draws within bins that returns the statistic's frame.
     attributes : tuple of str
         Attributes that it reads.
     in_bins : bool

@@ -2,11 +2,11 @@ r"""Polya tree over the values of an attribute: the distribution of their counts
 
 The prior is a Polya tree: the values, neighbours next to each other, are halved again and again, and the part f of a
 node's count in its first half has a mixture of beta distributions about the even one, some parts being near none.
-All values have to be in it: of those that an estimate read as one group, noise that made them small decided which they
-are, so that their answers sum to less than there is.
+All values must be in it: noise that made values small decided which ones an estimate read as one group, so their
+answers sum to less than their true counts.
 
-Below a node all follows from its count. So how likely the answers below it are for each count it may have is summed up
-from the leaves, and counts are then drawn from the top.
+Below a node all follows from its count. So the likelihood of the answers below each node is summed up from the leaves,
+for each count it may have, and counts are then drawn from the top.
 """
 
 from __future__ import annotations

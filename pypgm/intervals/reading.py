@@ -95,7 +95,7 @@ def _numbers(answer: object, what: str) -> NDArray[np.float64]:
 def names_read(
     function: Callable[[Any], Any], frame_of: Callable[[Sequence[str]], Any], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the columns that a statistic reads: those without which it fails, or its answer changes.
+    """Return the columns that a statistic reads: without one of them it fails, or its answer changes.
 
     Halves of the columns are left out, and halves of these, so that few of many are found fast.
 

@@ -63,7 +63,7 @@ def fem(
     samples : int
         Records a round, at least 1.
     perturbation : float
-        More than 0: the mean cost of a value, in queries, beside the root of the number of rounds.
+        More than 0: the mean cost of a value, in queries, relative to the root of the number of rounds.
     law : {"exponential", "laplace"}
         Distribution of the costs: "exponential" is FEM, "laplace" sepFEM, whose separator set is the values of the
         attributes.
@@ -74,7 +74,7 @@ def fem(
         Search for records, see `pypgm.reconstruction.best_records`.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `measurements`,
-        `constraints`, `oracle` and the options of an estimate are for the estimator "model" alone, with `iterations`
+        `constraints`, `oracle` and the options of an estimate are only for the estimator "model", with `iterations`
         of 150 by default. When time runs out, or Ctrl-C ends the rounds, no round follows, and the rest of the budget
         stays unspent; the queries drawn still go into the estimate, and a second Ctrl-C raises.
 

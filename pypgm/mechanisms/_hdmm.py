@@ -37,7 +37,7 @@ def hdmm(
 ) -> ModelRelease:
     """Release a model of the records from the measurements that answer a workload with least error.
 
-    The measured queries depend on the workload alone. The whole budget goes into one pass over the records with exact
+    The measured queries depend only on the workload. The whole budget goes into one pass over the records with exact
     discrete Gaussian noise, and the model is estimated from all measurements at once.
 
     Parameters
@@ -100,7 +100,7 @@ def hdmm(
 def _measured(
     workload: Workload, strategy: Kind, relation: Privacy
 ) -> tuple[list[Clique], Sequence[LinearQuery | None], list[float]]:
-    """Return cliques, what is measured of each, and its part of rho."""
+    """Return cliques, with the query on each and its part of rho."""
     domain = workload.domain
     queries: Sequence[LinearQuery | None]
     if strategy == "marginals":

@@ -1,4 +1,4 @@
-"""Wide: measure all pairs of a workload at once, each at a resolution of its own, and estimate."""
+"""Wide: measure all pairs of a workload at once, each at its own resolution, and estimate."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def wide(
     ordinal: Collection[str] | None = None,
     **options: Unpack[Options],
 ) -> ModelRelease:
-    """Release a model of the records from all pairs of attributes, each measured as finely as it is worth.
+    """Release a model of the records from all pairs of attributes, each measured as finely as pays.
 
     1. A part of the budget measures single attributes.
     2. A screen measures how far all pairs are from independence, with noise.
@@ -177,10 +177,10 @@ def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
 
 
 def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
-    """Return the part of rho for attributes, from the domain and the number of records alone.
+    """Return the part of rho for attributes, only from the domain and the number of records.
 
-    With A and B for what noise adds to the error of a pair if attributes or pairs got all of rho, and noise falling as
-    the root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
+    With A and B the errors that noise adds to a pair if attributes or pairs got all of rho, and noise falling as the
+    root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
     """
     domain, rho = run.domain, float(run.rho)
     cost = {a: domain.size((a,)) ** POWER for a in domain}

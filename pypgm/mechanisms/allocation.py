@@ -17,8 +17,8 @@ _HALVINGS = 60
 def hidden(expected: Array, stddevs: Array) -> Array:
     """Return the total variation that noise leaves of a table, as a share of its sum, at several standard deviations.
 
-    A cell is off by the mean absolute noise, and at most by twice what is expected in it: answers below 0 are not
-    believed, and what is missing elsewhere is too much here.
+    The error of a cell is the mean absolute noise, and at most twice its expected count: answers below 0 are not
+    believed, and counts missing elsewhere are too many here.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The pairs of attributes that a workload of marginals asks for."""
+"""The pairs of attributes in a workload of marginals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     """Return the pairs of attributes that a workload's marginals hold, with how much each counts.
 
-    Pairs with an attribute of one value are left out: single attributes say all of them. Without a workload all pairs
+    Pairs with an attribute of one value are left out: single attributes determine them. Without a workload all pairs
     count the same.
 
     Raises

@@ -70,9 +70,9 @@ class _Look(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """Pairs of as many sums: which they are, and what is in these of independent ones.
+    """Pairs with the same number of sums: their positions, and the expected contents of the sums.
 
-    At each distance from independence, of its square: the signal is what the sums tell, the residual what they do not.
+    Parts of the square of each distance from independence: the signal is in the sums, the residual is not.
     """
 
     places: list[int]
@@ -116,12 +116,13 @@ class PairAllocation:
     def chosen(self, rho: float, spent: float) -> tuple[dict[Clique, Question], float]:
         """Return the questions for a budget, and the part of it for single attributes, which had `spent` before.
 
-        One multiplier on costs says which pairs are asked and what single attributes get. Noise is then equal but for
-        what it would hide of each pair: that is nearer to what turns out best than the multiplier's.
+        One multiplier on costs determines which pairs are measured and the budget of single attributes. Noise is then
+        equal except for the part that it would hide of each pair, which is nearer to the best noise found than the
+        multiplier's.
 
-        One estimate explains all answers and keeps the same part of each, of what it tells as of its noise. So a pair
-        of which that would be more noise than it tells is not asked, nor is any where the part is small. The others get
-        its part of rho, until all are worth theirs.
+        One estimate explains all answers and keeps the same part of each, of its signal as of its noise. So a pair
+        with more noise than signal is not measured, nor is any pair if that part is small. The others get its part of
+        rho, until all are worth theirs.
         """
         pairs, more = self._within(rho, spent) if rho > 0 else ([], 0.0)  # what comes first may leave nothing
         while pairs:
@@ -212,7 +213,7 @@ class PairAllocation:
             first += len(ways)
 
     def _alike(self, questions: Sequence[tuple[Clique, Resolution]]) -> list[_Alike]:
-        """Return classes of pairs with as many sums, whatever the noise."""
+        """Return classes of pairs with equally many sums, whatever the noise."""
         alike: dict[tuple[int, int], list[int]] = {}
         for i, (_, resolution) in enumerate(questions):
             alike.setdefault(resolution.sizes, []).append(i)
@@ -232,7 +233,7 @@ class PairAllocation:
     def _forecasts(self, known: Sequence[_Alike], stddevs: Array) -> tuple[Array, Array, Array]:
         """Return the mean squared signal of each pair, the error from noise, and the error left.
 
-        Noise hides no more of a sum than twice what is in it.
+        Noise hides at most twice the count of a sum.
         """
         forecasts = np.empty((3, len(stddevs)))
         for places, masses, dependence, signal, residual in known:

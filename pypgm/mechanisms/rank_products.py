@@ -69,7 +69,7 @@ class RankProducts:
         """Measure the pairs that have more noise otherwise, or no other question, and may depend enough.
 
         A product is no further from the independent model's than the L1 distance of the pair: where that is likely to
-        be within noise, nothing is asked. The fewer pairs are, the less noise each has.
+        be within noise, nothing is measured. The fewer pairs are, the less noise each has.
         """
         total = self._start.total
         noise: dict[Clique, float] = {}

@@ -74,7 +74,7 @@ def needs_more(name: str) -> bool:
 
 
 def takes(name: str, option: str) -> bool:
-    """Return whether a mechanism has an option of its own, such as ``workload``.
+    """Return whether a mechanism has a specific option, such as ``workload``.
 
     Examples
     --------

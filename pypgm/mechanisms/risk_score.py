@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 def hidden(expected: Array, noise: float) -> float:
     """Return the part of a table, in counts, that noise of some mean absolute size hides from an estimate.
 
-    A cell is off by the noise, and at most by twice what is expected in it: answers below 0 are not believed, and what
-    is missing elsewhere is too much here.
+    The error of a cell is the noise, and at most twice its expected count: answers below 0 are not believed, and
+    counts missing elsewhere are too many here.
 
     Examples
     --------
@@ -32,9 +32,9 @@ def hidden(expected: Array, noise: float) -> float:
 def saving(counts: NDArray[np.int64], expected: NDArray[np.int64], hiding: int) -> int:
     r"""Return the error :math:`e - (e^{-2} + h^{-2})^{-1/2}` that a measurement would take away, in units of the grid.
 
-    Here e is the L1 distance of the counts from what is expected and h what noise hides: the error that is left is
-    about the smaller one. It rises with e, and no faster than e (its derivative is :math:`(1 + e^2/h^2)^{-3/2}`), so
-    one record more or less changes the saving by at most `GRID`; rounded down to integers it still does, since
+    Here e is the L1 distance of the counts from the expected ones and h the part that noise hides: the remaining error
+    is about the smaller one. It rises with e, and no faster than e (its derivative is :math:`(1 + e^2/h^2)^{-3/2}`),
+    so one record more or less changes the saving by at most `GRID`; rounded down to integers it still does, since
     :math:`\lfloor x + k \rfloor = \lfloor x \rfloor + k`. The counts are secret, and so is what comes out.
 
     Parameters

@@ -54,7 +54,7 @@ def encoded(
 def encoded_pieces(
     columns: Mapping[str, Readable], pieces: Iterable[Frame], what: str
 ) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield the codes of a table's columns piece by piece; `what` is what an error calls the table.
+    """Yield the codes of a table's columns piece by piece; `what` is the name of the table in an error.
 
     Raises
     ------

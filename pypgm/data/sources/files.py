@@ -19,7 +19,7 @@ from pypgm._base.file_kind import START, binary_kind
 from pypgm.data.sources.dialect import COMMAS, Dialect
 
 MOST_TEXT = 1 << 24
-"""Characters of a file that is read whole, at most: a file of a few kilobytes may unpack to as many gigabytes."""
+"""Most characters of a file that is read whole: a file of a few kilobytes may unpack to several gigabytes."""
 
 ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
@@ -177,7 +177,7 @@ class _Lines:
 
 @contextlib.contextmanager
 def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iterator[TextIO]:
-    """Open a text file, plain or compressed with gzip, and say what is wrong with it in plain words.
+    """Open a text file, plain or compressed with gzip, and name its faults in plain words.
 
     Parameters
     ----------
@@ -274,8 +274,8 @@ def check_encoding(encoding: str) -> str:
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file that appears under its name when it is complete, and not at all if writing fails.
 
-    The bytes go to a temporary file in the same directory, which then takes the name. What is there already and is not
-    a regular file (a pipe) is written to directly, and so is an open stream (``/dev/stdout``), whatever it leads to.
+    The bytes go to a temporary file in the same directory, which then takes the name. An existing path that is not a
+    regular file (a pipe) is written to directly, and so is an open stream (``/dev/stdout``), whatever it leads to.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def guarded(what: str, step: Callable[[], T]) -> T:
     ModuleNotFoundError
         If the step lacks a package: with its name.
     ImportError
-        If a package is there without what the step needs of it.
+        If a package is installed without a part that the step needs.
     ValueError
         For any other error.
 

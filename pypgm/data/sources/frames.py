@@ -18,9 +18,9 @@ Frame: TypeAlias = Any
 
 
 def as_columns(frame: object) -> dict[str, Values]:
-    """Return the columns of a table: arrays, with None, NaN or NaT where there is no value.
+    """Return the columns of a table: arrays, with None, NaN or NaT for missing values.
 
-    A frame's times in a zone are those that its clocks show.
+    Times in a zone are read as its clocks show them.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def _engine(source: EngineQuery, schema: Schema | OpenSchema, ignore_extra: bool
 def _counted(
     source: Relation | EngineQuery, table: Callable[[Schema], RelationTable | EngineTable], schema: Schema | OpenSchema
 ) -> Opened:
-    """Return a table that is counted where it is."""
+    """Return a table that is counted in place."""
     table(schema.provisional)  # refuses records that do not fit
     values = source.columns((*schema.open, *schema.key_columns)) if schema.open else {}
     return Opened(table, values, source.layout)

@@ -1,4 +1,4 @@
-"""Tables of any kind before a schema declares them: the one place that decides what a table is."""
+"""Tables of any kind before a schema declares them: the one definition of a table."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _POLARS_ENUM = b"_PL_ENUM_VALUES2"  # the key under which Polars notes the value
 def values_of_types(frame: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
     """Return the values of each column whose type lists them in a definition; no record is read.
 
-    Such columns have polars' type ``Enum``, or the same in Arrow, with the note that Polars makes of it. All other
-    types with a list of values may have it from the records, and do not say so: pandas' ``category``, ordered or not,
+    Such columns have polars' type ``Enum``, or the same in Arrow, with the note that Polars makes of it. Other types
+    with a list of values may have taken it from the records without saying so: pandas' ``category``, ordered or not,
     by ``astype``; polars' ``Categorical``; a dictionary of Arrow, by ``dictionary_encode``; and DuckDB's ``ENUM``,
     which DuckDB itself makes of a ``category`` of pandas.
 
@@ -417,7 +417,7 @@ def _check_header(name: str, header: Sequence[str], delimiter: str) -> None:
 
 
 def _check_names(name: str, names: Sequence[str]) -> None:
-    """Raise ``ValueError`` unless each column has a name of its own."""
+    """Raise ``ValueError`` unless the names of columns differ."""
     needed = f"{name} needs a header line with a name for each column, each once"
     if names.count("") > 1:
         places = [str(i + 1) for i, label in enumerate(names) if not label]
