@@ -48,7 +48,7 @@ def dualquery(
 
     A query is the share of the records in one cell of a marginal, or in all its other cells. Each round draws some of
     them with probabilities in proportion to exp of `rate` times their total overestimate by all records so far, by
-    exact exponential mechanisms, and adds the record that lowers the drawn queries most. Where the number of records
+    exact exponential mechanisms, and adds the record that corrects the drawn queries best. Where the number of records
     is private it is measured first.
 
     Parameters

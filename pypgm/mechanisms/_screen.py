@@ -53,7 +53,7 @@ def screen(
     r"""Release a model of the records from the pairs that are worth their cost, on one junction tree, in three steps.
 
     The first step measures single attributes. The second screens all pairs of the workload at once: how far each is
-    from the independent model, with noise. By these distances, and by what noise would hide of each pair, a part of
+    from the independent model, with noise. By these distances, and by the part of each that noise would hide, some of
     the pairs and the noise of each are chosen such that the expected error over the workload is least, while their
     junction tree stays small. The third step measures them for all that is left. There is one estimate and no further
     round.
@@ -99,8 +99,8 @@ def screen(
 
     A pair whose error is e if it is not measured, and of which noise hides h, has the expected error
     ``(e^-2 + h^-2)^(-1/2)``. One multiplier weighs the sum of these errors against rho, over all pairs and 24 levels of
-    noise. What is ranked highest by the error it saves, alone or for each cell or root of a cell, is taken while the
-    tree has room; the ranking of the three that leaves the least expected error is kept.
+    noise. Pairs that save most error, in all or for each cell or root of a cell, are taken while the tree has room;
+    the best of the three rankings is kept.
 
     Examples
     --------

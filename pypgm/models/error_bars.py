@@ -58,7 +58,7 @@ def _beyond_least_squares(model: EstimatedModel, recipe: Recipe, evidence: Evide
 
 
 def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique], solution: LeastSquares | None) -> str:
-    """Return the influence on the answers besides the measurements, an empty text if there is none."""
+    """Return the name of an influence on the answers besides the measurements, or an empty text."""
     if solution is None:
         return "the system is too large, or the measurements do not determine all of it"
     beyond = [c for c in cliques if not solution.holds(c)]
@@ -71,7 +71,7 @@ def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique]
 
 
 def _bootstrap(simulation: Simulation) -> list[NDArray[np.float64]]:
-    """Return the standard deviation of answers over estimates from what the model would have been measured as."""
+    """Return the standard deviation of answers over estimates from simulated measurements of the model."""
     model, clock, measurements = simulation.model, simulation.clock, simulation.recipe.measurements
     tables = model.project_many([m.clique for m in measurements], n_threads=clock.n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(measurements, tables, strict=True)]

@@ -1,4 +1,4 @@
-"""Simulated answers to a model's measurements, and what would have been estimated from them."""
+"""Simulated answers to a model's measurements, and the estimates from them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Simulation:
     model : Model
         The model; its measurements are the ones simulated.
     cliques : sequence of tuple of str
-        Cliques asked for, as they are written.
+        Requested cliques, in their given form.
     evidence : mapping or None
         Known values of other attributes.
     draws : int
@@ -86,8 +86,8 @@ class Simulation:
     clock : Clock
         Shows the simulations, and ends them.
     shared : float
-        Standard deviation of an error of the total that answers have beside their noise: those that were denoised
-        before a model followed them. Each value of an attribute has the same part of it.
+        Standard deviation of an error of the total that answers have besides their noise, if they were denoised before
+        the estimate. Each value of an attribute has the same part of it.
     """
 
     model: Reestimated
@@ -183,9 +183,9 @@ def estimated_again(
 ) -> Callable[[Sequence[LinearMeasurement]], EstimatedModel]:
     """Return an estimator of models like a given one from answers to its queries, with the prior that rests on them.
 
-    A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
-    good: of attributes and measured pairs by 10 to 30 %. An estimate that was validated tells all others where to end.
-    Ctrl-C is raised.
+    A prior that kept the noise of the real answers would be the truth of the made-up tables, and errors of estimates
+    from it too small: by 10 to 30 % for attributes and measured pairs. A validated estimate determines the end of all
+    others. Ctrl-C is raised.
     """
     is_prior, before = recipe is not model.recipe, recipe.prior_recipe
     request = requested_again(model, recipe, clock)
@@ -223,7 +223,7 @@ def _pace(model: EstimatedModel) -> Pace | None:
 def _start(
     recipe: Recipe, measurements: Sequence[LinearMeasurement], total: float, *, is_exact: bool
 ) -> CliqueVector | None:
-    """Return the prior of an estimate with the attributes that were measured alone read off other answers.
+    """Return the prior of an estimate with single measured attributes read off other answers.
 
     A prior made of the answers has their noise; other parts of it, and one that stands on its own, stay.
     """

@@ -147,12 +147,12 @@ def _hidden(
 
 
 class SquaredErrors:
-    """Squared errors of the answers of made-up tables: of each cell, and of answers of about the same size.
+    """Squared errors of the answers of made-up tables, for each cell and for answers of about the same size.
 
-    A cell's own tell how far estimates fall from a truth that is the model; what is asked is how far the truth is from
-    an estimate. The two differ where few cells are large and most are next to nothing: noise makes large answers of
-    small counts, and of many answers of a tenth of a record one in ten has a record. So a cell's error is the larger of
-    its own and that of answers of its size, between two powers of two, whose true counts are above 0.
+    A cell's own errors are distances of estimates from a truth that is the model; the question is the distance of the
+    truth from an estimate. The two differ where few cells are large and most are next to nothing: noise makes large
+    answers of small counts, and of many answers of a tenth of a record one in ten has a record. So the error of a cell
+    is the larger of its own and that of answers of its size, between two powers of two, whose true counts are above 0.
     """
 
     def __init__(self, *sizes: int) -> None:
@@ -164,7 +164,7 @@ class SquaredErrors:
         self._record = np.ones(len(sizes))  # of probabilities it is less
 
     def add(self, answers: NDArray[np.float64], true: NDArray[np.float64]) -> None:
-        """Add those of some tables."""
+        """Add the squared errors of some tables."""
         squares, there = np.square(answers - true), true > 0
         size = _size(answers[there]) + self._bins[there]
         self._of_cell += squares
@@ -195,7 +195,7 @@ def _size(answers: NDArray[np.float64]) -> NDArray[np.signedinteger]:
 def expected_total_variation(
     model: Reestimated, cliques: Sequence[Clique], draws: int, clock: Clock
 ) -> NDArray[np.float64]:
-    """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
+    """Return the expected total variation distance between answers and records of each clique, 0 .. 1."""
     draws = checked_integer("draws", draws, 1)
     simulation = Simulation(model, cliques, None, draws, as_generator(0), clock)
     distances = [_distances(estimated, true) for estimated, true in _worlds(simulation)]
@@ -217,7 +217,7 @@ def _in_all(model: EstimatedModel, hidden: Sequence[NDArray[np.float64] | float]
 
 
 def _worlds(simulation: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
-    """Yield answers of the model of a made-up table, and the table's own, as often as asked and as time allows.
+    """Yield answers of the model of a made-up table, and the table's own, up to a number of tables and a time.
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """

@@ -31,7 +31,7 @@ def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
 
 
 def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """Return the standard deviations of counts that were not measured, or only in sums, about those of a model.
+    """Return the standard deviations of counts that were not measured, or only in sums, around those of a model.
 
     Attributes that a mechanism leaves out, or values that it merges, are assumed to depend less than noise would hide;
     so a count may be off by some of the noise, and a small one by some of itself.

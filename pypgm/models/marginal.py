@@ -1,4 +1,4 @@
-"""An answer with its error: the counts of a clique, how far each may be off, and what they rest on."""
+"""An answer with its error: the counts of a clique, the error of each, and their basis."""
 
 from __future__ import annotations
 

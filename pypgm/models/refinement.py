@@ -27,11 +27,11 @@ _CELL_BYTES = 48  # of a count that records are refined towards: as it was asked
 
 
 def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: bool) -> list[list[Clique]]:
-    """Return the cliques that records are refined towards, unless `alone` first with pairs that none of them holds.
+    """Return the cliques that records are refined towards, first with other pairs unless `alone`.
 
-    Records that are refined towards the cliques alone lose what else the model says of pairs. Those of the fewest cells
-    are taken, at most as many as there are cliques. Of a `noisy` model all are refined towards at once: what the
-    cliques alone would gain is far below the noise.
+    Records that are refined only towards the cliques lose the model's dependence of other pairs. Those of the fewest
+    cells are taken, at most as many as there are cliques. For a `noisy` model all are targets at once: the gain of the
+    cliques by themselves is far below the noise.
     """
     if alone or not cliques:
         return [[*cliques]] if cliques else []
@@ -67,7 +67,7 @@ def refined_records(
     *,
     noise: float = 0.0,
 ) -> dict[str, NDArray[np.signedinteger]]:
-    """Change values of records, one at a time, where that brings the counts nearer to the regions' marginals.
+    """Change values of records, one at a time, if that brings the counts nearer to the regions' marginals.
 
     Attributes that no region relates stay as they were drawn, as far as the regions allow. Cells that are exactly 0 in
     a region receive no record.

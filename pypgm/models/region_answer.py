@@ -1,4 +1,4 @@
-"""A marginal that says where it comes from."""
+"""A marginal with the method that found it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class RegionAnswer(Factor):
     method : str
         Name of the method, as given.
     violation : float
-        Mean L1 distance between marginals of the answer and what regions say of the same attributes, as a fraction of
-        the total: over the maximal intersections of the clique with regions, or, where a region holds the clique,
-        over the smallest few regions that do.
+        Mean L1 distance between marginals of the answer and those of regions on the same attributes, as a fraction of
+        the total: over the maximal intersections of the clique with regions, or, if regions hold the clique, over the
+        smallest few of these.
     """
 
     __slots__ = ("method", "violation")

@@ -63,8 +63,8 @@ class RegionGraphModel(Model[RegionAnswer]):
     five methods, by default the second where regions hold each pair of the clique's attributes, else the first:
 
     - ``"combined"``: a junction tree within a budget of cells is fitted to the pseudo-marginals, and its
-      answer is corrected, as little as possible in relative entropy, to violate least what the regions say of parts of
-      the clique. If the tree holds all regions this is the exact graphical model.
+      answer is corrected, as little as possible in relative entropy, to violate the regions' marginals of parts of the
+      clique least. If the tree holds all regions this is the exact graphical model.
     - ``"local"``: the same correction of a uniform table; it sees only regions that share attributes with the clique.
     - ``"submodel"``: the table of largest entropy over the clique and the attributes that tie it together.
     - ``"expanded"``: one run of convex belief propagation on the graph with the clique added.
@@ -83,7 +83,7 @@ class RegionGraphModel(Model[RegionAnswer]):
     fit : Fit, optional
         End of the estimate.
     folding : Folding, optional
-        Attributes that are functions of those of the graph, and are answered for all the same.
+        Attributes that are functions of those of the graph, and can be asked for like them.
     masks : sequence of (clique, ndarray of bool), optional
         Structural zeros: cliques, and whether each cell may hold records.
     recipe : Recipe, optional
@@ -255,7 +255,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         return answers
 
     def _method_for(self, clique: Clique) -> Method:
-        """Return the default method for a clique; where regions hold all its pairs, a tree adds noise alone."""
+        """Return the default method for a clique; if regions hold all its pairs, a tree adds only noise."""
         pairs = set(itertools.combinations(clique, 2))
         return "local" if len(pairs) > 1 and pairs <= self._pairs else "combined"
 

@@ -1,4 +1,4 @@
-"""The thin junction tree of a region-graph model: what is known of dependence beyond a single region."""
+"""The thin junction tree of a region-graph model: dependence beyond a single region."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def bounded_tree(
     max_cells : float
         Cells of the tree's cliques; a spanning forest of the measured pairs is kept whatever it needs.
     previous : BoundedTree, optional
-        The tree of the model before the last measurement: what it kept is kept, pairs are ranked in the order of
+        The tree of the model before the last measurement: its pairs are kept, pairs are ranked in the order of
         measurement, and the fit starts from it. Without one pairs are ranked by mutual information.
     noise : float
         Standard deviation of the counts that the regions were estimated from.
@@ -69,7 +69,7 @@ def bounded_tree(
 def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> BoundedTree:
     """Fit the targets, in counts of equal variance, with the exact estimator: some steps from independence.
 
-    The optimum would be where noise is fitted best: on the edge of what is possible, with cells ruled out that are not.
+    The optimum would fit the noise best: at the boundary, with possible cells ruled out.
     """
     domain, total = index.domain, index.total
     stddev = float(np.sqrt(total))

@@ -33,7 +33,7 @@ class Request:
     total : float
         Number of records, counts.
     options : SolverOptions
-        When to stop, and what to show.
+        Limits, rule of stopping, and progress.
     method : str
         Method of solution. "accelerated" starts from the independent model if there is no other, all others from
         the uniform one.

@@ -75,7 +75,7 @@ def draw_records(
         value that an earlier node has drawn; if `rows` is negative, or rows or the cells of a table exceed
         2,147,483,647.
     ModelTooLargeError
-        If the records, or what the largest table takes while it is drawn from, do not fit in memory.
+        If the records, or the work space of the largest table, do not fit in memory.
     TypeError
         If `rows` is not an integer.
 
@@ -116,7 +116,7 @@ def draw_records(
 
 
 def _draws(node: TreeNode, margin: Clique) -> Iterator[tuple[Clique, Clique, Clique]]:
-    """Yield the cliques drawn for a node, what each is given, and its attributes whose counts are kept close."""
+    """Yield the cliques drawn for a node, the attributes that each is given, and those whose counts are kept close."""
     if node.separator or margin == node.clique:
         yield node.clique, node.separator, margin
     else:
@@ -153,7 +153,7 @@ def _margins(tree: JunctionTree) -> list[Clique]:
     """Choose for each node the margin whose counts are kept close to their expectation.
 
     It is the largest separator that becomes complete with the node, since the counts of a separator are what the next
-    node starts from. Without one it is the new attributes, and in a root the largest attribute alone.
+    node starts from. Without one it is the new attributes, and in a root only the largest attribute.
     """
     domain = tree.domain
     first: dict[str, int] = {}
