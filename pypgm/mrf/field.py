@@ -32,7 +32,7 @@ _KIND = "markov random field"
 
 
 class MarkovRandomField(Shown, CountedModel):
-    """A distribution whose log-density is a sum of tables, of a number of records.
+    """A distribution with a number of records, whose log-density is a sum of tables.
 
     Records are drawn exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly, with a
     `ModelTooLargeError` where the junction tree does not fit.
@@ -140,7 +140,7 @@ class MarkovRandomField(Shown, CountedModel):
     def strengths(self) -> NDArray[np.float64]:
         """Return the largest absolute weight between each two attributes, shape (n, n).
 
-        In a field of higher order or with zeros a table counts for each pair in it, by its largest absolute entry.
+        In a field of higher order or with zeros, a table counts for each of its pairs, by its largest absolute entry.
         """
         if np.isfinite(self.potentials.values).all() and all(len(scope) <= 2 for scope in self.potentials.scopes):
             return self._centred.strengths()
@@ -194,7 +194,7 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.query(targets, evidence)
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given evidence on some; as of a `BayesianNetwork`."""
+        """Return the probabilities of every attribute, given evidence on some, as for a `BayesianNetwork`."""
         tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
         return {
             a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
@@ -209,7 +209,7 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.log_partition(evidence)
 
     def log_probability(self, evidence: Evidence) -> float:
-        """Return the natural log of the probability of what is known."""
+        """Return the natural log of the probability of the evidence."""
         return self.graphical_model.log_probability(evidence)
 
     def to_networkx(self) -> networkx.Graph[str]:

@@ -73,14 +73,14 @@ class FieldRelease(Release[MarkovRandomField]):
         draws: int = 20,
         rng: np.random.Generator | int | None = 0,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return standard errors of weights and fields by the parametric bootstrap: of sampling, noise and steps.
+        """Return standard errors of weights and fields by the parametric bootstrap, from sampling, noise and steps.
 
         Tables of the same number of records are drawn from the model, and learned from in the same way.
 
         Parameters
         ----------
         learn : callable
-            The same learner with the same options, on other records; what is drawn from a release needs no privacy.
+            The same learner with the same options, on other records; draws from a release need no privacy.
         draws : int
             At least 2.
         rng : Generator or int, optional

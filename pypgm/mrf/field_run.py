@@ -53,7 +53,7 @@ class FieldRun(Entry):
         return self.table.domain
 
     def learn(self, plan: Plan, steps: int | None) -> FieldRelease:
-        """Spend the budget: a hundredth on the total where that is private, equal parts of the rest on all nodes."""
+        """Spend the budget: a hundredth on the total if it is private, equal parts of the rest on all nodes."""
         wanted = None if steps is None else checked_integer("steps", steps, 1)
         FrankWolfe(self.table, Regressions(plan.features, plan.nodes, plan.radius, wanted or MOST_STEPS))  # as a check
         budget = self.table.ledger.remaining()

@@ -44,7 +44,7 @@ def learn_ising(
         as are open columns, whose number of values is not known yet.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its
-        absolute field. A smaller one shrinks what is learned, a larger one adds noise.
+        absolute field. A smaller one shrinks the weights, a larger one adds noise.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     steps : int, optional
@@ -69,7 +69,7 @@ def learn_ising(
     BudgetError
         If all of the budget of an open table was spent.
     TypeError
-        If the budget or the relation is given twice or not at all, or a table has counts alone and no records. All of
+        If the budget or the relation is given twice or not at all, or a table has only counts and no records. All of
         these are raised before anything is spent.
 
     References
@@ -104,9 +104,9 @@ def learn_pairwise(
 
     Each two codes of an attribute have one logistic regression on the records that have one of them: which of the two
     it is, from indicators of the other attributes' codes, with :math:`\|w\|_1 \le 2 k \lambda` and k the largest
-    number of values. A record takes part in k - 1 of an attribute's regressions, so that each costs that part of what
-    the attribute gets, not one of k (k - 1) / 2. Weights are read in the centred gauge, and both directions of a pair
-    are averaged. Attributes with two values alone are learned as an Ising model, which is the same.
+    number of values. A record takes part in k - 1 of an attribute's regressions, so that each costs that part of the
+    attribute's budget, not one of k (k - 1) / 2. Weights are read in the centred gauge, and both directions of a pair
+    are averaged. Attributes of two values only are learned as an Ising model, which is the same.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Structure(Shown):
         return graph
 
     def none_probability(self, votes: Sequence[int]) -> float:
-        """Return with what probability no graph is released, if blocks vote as supposed.
+        """Return the probability that no graph is released, for supposed votes of blocks.
 
         Parameters
         ----------

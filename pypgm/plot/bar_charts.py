@@ -27,7 +27,7 @@ def bars(
     errors: Sequence[Factor | None] = (),
     titles: Sequence[str] = (),
 ) -> None:
-    """Draw real beside synthetic counts as bars, a panel for each table; the real ones are marked as not private.
+    """Draw real and synthetic counts as bars, a panel for each table; the real ones are marked as not private.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def _colours(shares: Sequence[Share]) -> list[str]:
 
 
 def _title(ax: Axes, spent: Release | LedgerReport | Budget, text: str) -> None:
-    """Write a title below the line on what is not protected; a ledger or budget alone knows no schema."""
+    """Write a title below the line on the missing protection; a ledger or budget by itself knows no schema."""
     ledger = LedgerReport(spent) if isinstance(spent, Budget) else _ledger(spent)
     promise = getattr(spent, "promise", None) or Promise.of(ledger, "")
     lines = [*textwrap.wrap(promise.reservation, _TITLE_WIDTH), text]

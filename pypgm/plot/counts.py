@@ -39,7 +39,7 @@ def marginal(
     unsafe_data: Dataset | None = None,
     errors: bool = True,
 ) -> Axes:
-    """Draw a marginal as bars with 90 % error bars; beside it those of synthetic and of real records.
+    """Draw a marginal as bars with 90 % error bars; beside them those of synthetic and of real records.
 
     Parameters
     ----------

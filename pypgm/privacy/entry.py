@@ -154,7 +154,7 @@ class Entry:
     BudgetError
         If the budget of an open table is spent.
     TypeError
-        If the budget or the relation is given twice or not at all, or beside a table that has them already.
+        If the budget or the relation is given twice or not at all, or for a table that has them already.
     """
 
     def __init__(

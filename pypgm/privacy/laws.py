@@ -363,7 +363,7 @@ class Exponential(Law):
         return times * (self.epsilon if unit == "epsilon" else self.epsilon**2 / 8)
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return the hull of all losses of range epsilon; None if a person may change more draws, each by less."""
+        """Return the hull of all losses of range epsilon, None if a person may change several draws, each by less."""
         times = self.composed or 1
         if times < (self.draws or 1):
             return Law.dominating(self, unit)
@@ -486,7 +486,7 @@ class PoissonSample(Law):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Stated(Law):
-    """Step of one's own, which its author states to be rho-zCDP or epsilon-DP, but for delta.
+    """Step of a user, whose author states that it is rho-zCDP or epsilon-DP, up to delta.
 
     Parameters
     ----------

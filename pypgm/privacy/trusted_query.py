@@ -21,9 +21,8 @@ _MAX_CELLS = 4096
 def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
     """Return a copy of a query of pypgm; for any other query its matrix, computed from unit vectors.
 
-    A user's own query is then neither asked for its sensitivity nor handed a count, and neither is an instance of a
-    subclass. A copy is made from the arguments of the class: nobody else holds it, and none of its methods is
-    overridden.
+    A user's own query, or an instance of a subclass, is then neither asked for its sensitivity nor given a count. A
+    copy is made from the arguments of the class: nobody else holds it, and none of its methods is overridden.
 
     Parameters
     ----------

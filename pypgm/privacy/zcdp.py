@@ -138,7 +138,7 @@ def _safe_log(delta: Fraction) -> Decimal:
 
 
 def _bisect(holds: Callable[[float], bool], *, rising: bool) -> float:
-    """Return the positive float at which `holds` turns true (rising) or false, on the side where it holds."""
+    """Return the positive float at which `holds` turns true (rising) or false, on the side at which it holds."""
     low = high = 1.0
     while holds(low) == rising and low > 1e-300:
         low /= 2

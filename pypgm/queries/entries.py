@@ -1,4 +1,4 @@
-"""The one place that checks what a query is made of and asked: lists of numbers, matrix entries, norms."""
+"""Checks of the arguments of queries: lists of numbers, matrix entries, norms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
 
 
 def checked_integers(name: str, entries: ArrayLike) -> NDArray[np.int64]:
-    """Return a copy of a list of integers; ``TypeError`` or ``ValueError`` unless it is one that int64 holds."""
+    """Return a copy of a list of integers; ``TypeError`` or ``ValueError`` unless int64 holds it."""
     given = np.asarray(entries)
     if given.ndim != 1:
         raise ValueError(f"{name} need one entry per cell in one dimension, got shape {given.shape}")

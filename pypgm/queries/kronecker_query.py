@@ -1,4 +1,4 @@
-"""A product of queries on named attributes, to be measured on records or asked of a model."""
+"""A product of queries on named attributes, for measurement on records or answers of a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class KroneckerQuery(Value):
     Parameters
     ----------
     blocks : mapping of str to query or array_like, shape (answers, values)
-        For each attribute a query on its values (`pypgm.queries`), or a matrix: of integers, or of real numbers.
+        Query on the values of each attribute (`pypgm.queries`), or a matrix: of integers, or of real numbers.
 
     Attributes
     ----------

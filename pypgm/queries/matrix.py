@@ -158,8 +158,8 @@ def moments(levels: ArrayLike, order: int, *, centre: float = 0.0, scale: float 
     """Return the queries whose answers over the number of records are the moments of orders 1 to `order`.
 
     Row b - 1 weighs each cell with ((level - centre) / scale) ** b. High powers of uncentred levels cancel each other
-    in what is made of them (a variance, a skewness): choose a centre and a scale near the middle and the spread of
-    the levels.
+    in derived statistics (a variance, a skewness): choose a centre and a scale near the middle and the spread of the
+    levels.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def moments(levels: ArrayLike, order: int, *, centre: float = 0.0, scale: float 
     order : int
         Highest moment, at least 1.
     centre, scale : float
-        Taken off the levels, and what they are then divided by; positive.
+        Number subtracted from the levels, and positive divisor of the rest.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Relations of neighbouring tables, and how far two columns of a query are apart: what a substitution changes."""
+"""Relations of neighbouring tables, and distances of two columns of a query: the change by a substitution."""
 
 from __future__ import annotations
 

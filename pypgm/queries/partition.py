@@ -92,7 +92,7 @@ class Partition(ZeroOneQuery):
 
 
 class Identity(Partition):
-    """Every cell of a table, as it is.
+    """Query of every cell of a table.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Prefix(ZeroOneQuery):
         return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
-        """Return the weight of all answers but the last: those that hold the first cell and not the last."""
+        """Return the weight of all answers but the last, which hold the first cell and not the last."""
         return float(weights[:-1].sum())
 
     def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:

@@ -34,13 +34,13 @@ class Form(NamedTuple):
     columns : scipy.sparse array, or ndarray of int64, shape (cells,)
         A matrix, or the row of the one entry that each column has.
     running : bool
-        Whether the answers are the running sums of what the matrix gives.
+        Whether the answers are the running sums of the matrix's results.
     axes : tuple of int
-        The shape of the answers, if each is n times what the matrix gives minus the sum, along each axis of n in turn.
+        The shape of the answers, if each is n times the matrix's result minus the sum, along each axis of n in turn.
     entries : ndarray of float64, shape (cells,), optional
-        The one entry of each column, where it is not 1 in all of them.
+        The one entry of each column, if it is not 1 in all of them.
     width : int
-        Cells of the rows of the table, all of which are asked alike but for what their answers are added to; or 0.
+        Cells of the rows of the table, to which one query applies with different targets of the answers; or 0.
     """
 
     columns: Any
@@ -84,7 +84,7 @@ class LinearQuery(Value, ABC):
     has_unit_columns : bool
         Whether each cell is counted in exactly one answer, once: whether there are `groups`.
     is_interaction : bool
-        Whether answers are 0 on all that is constant along some attribute: they tell nothing of single ones.
+        Whether answers are 0 on tables that are constant along some attribute, and so independent of single ones.
     is_identity : bool
         Whether the answers are the cells themselves; the compiled loop reads them in place.
     """
@@ -114,7 +114,7 @@ class LinearQuery(Value, ABC):
         units: bool = False,
         text: str = "",
     ) -> None:
-        """Set all that a query says of itself: what its class makes an equal one of, and its properties.
+        """Set the description of a query: the arguments that make an equal one, and its properties.
 
         A query made of inner ones is an integer one, or non-negative, or has acute columns, if all of them are or have.
         """
@@ -269,7 +269,7 @@ class LinearQuery(Value, ABC):
     def columns(self) -> NDArray[Any] | None:
         """Return the different columns, each once, in lexicographic order; None where they are too many to compare.
 
-        They are compared where all of Q has at most 2^24 entries, zeros counted, or four times those that one
+        They are compared if all of Q has at most 2^24 entries, zeros counted, or four times those that one
         application reads, and at most 4096 columns differ.
         """
         if math.prod(self.shape) > max(DENSE_ENTRIES, 4 * min(self.nnz, self.cost)):
@@ -347,7 +347,7 @@ class LinearQuery(Value, ABC):
         return int(largest if largest < EXACT_LIMIT else math.ceil(largest * (1 + 2.0**-20)))
 
     def _largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that a single answer changes, or a bound of it; of a query of integers."""
+        """Return the largest change of a single answer, or a bound on it, for a query of integers."""
         if neighbours == "add-remove":
             return int(np.abs(self._nonzero().data).max(initial=0))
         entries = self.to_sparse()
@@ -379,12 +379,12 @@ class ZeroOneQuery(LinearQuery):
 
 
 def _is_row(shape: tuple[int, int], nnz: int) -> bool:
-    """Return whether a matrix is one row that is mostly not 0: each column has one entry, if it may be 0."""
+    """Return whether a matrix is one row with few zeros: each column then has one entry, possibly 0."""
     return shape[0] == 1 and 2 * nnz >= shape[1]
 
 
 def checked_queries(queries: Iterable[LinearQuery], needed: str) -> tuple[LinearQuery, ...]:
-    """Return the parts of a query as a tuple; ``ValueError`` saying what was needed if there is none."""
+    """Return the parts of a query as a tuple; ``ValueError`` with the need if there is none."""
     parts = tuple(queries)
     if not parts or not all(isinstance(q, LinearQuery) for q in parts):
         raise ValueError(f"{needed}, got {parts!r}")

@@ -1,4 +1,4 @@
-"""Objects that never change and are equal where they are made of equal arguments."""
+"""Objects that never change and are equal if they are made of equal arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Value:
     _text: str
 
     def _set(self, **fields: object) -> None:
-        """Set what the object is made of, once; arrays become read-only."""
+        """Set the arguments of the object, once; arrays become read-only."""
         for value in fields.values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
