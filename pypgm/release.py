@@ -82,21 +82,21 @@ class Release(Released[Model_co]):
     mechanism : str
         Name of the mechanism.
     options : mapping of str to JSON values
-        Options of the mechanism beyond the budget and the relation, where it records them.
+        Options of the mechanism beyond the budget and the relation, if it records them.
     version : str
         pypgm version that made the release; empty if the file does not record it.
     log : tuple of mapping
-        Choices and results of each round of an adaptive mechanism, released facts alone;
+        Choices and results of each round of an adaptive mechanism, only released facts;
         ``pandas.DataFrame(release.log)`` makes a frame of it. Empty without rounds.
     schema : Schema, optional
-        Schema of the original table, where it is known: ``release.schema.decode(records)`` gives values as that table
+        Schema of the original table, if it is known: ``release.schema.decode(records)`` gives values as that table
         has them. ``dataclasses.replace(release, schema=schema)`` adds it.
     layout : Layout, optional
         Look of the original table: the library and types of its frame, or the format of its file; kept by
         `pypgm.synthesize`.
     unmeasured : {"not asked", "hidden by noise"}
-        Why pairs were not measured: the rounds or the tree of the mechanism had no place for them, or noise would have
-        hidden their relation. Errors of unmeasured pairs are smaller in the second case.
+        Reason why pairs were not measured: the rounds or the tree of the mechanism had no place for them, or noise
+        would have hidden their relation. Errors of unmeasured pairs are smaller in the second case.
     """
 
     __slots__ = ()
@@ -139,12 +139,12 @@ class Release(Released[Model_co]):
     ) -> Factor:
         """Return the expected error of each count: the root mean square distance from the records.
 
-        It is the larger of two errors. The first is that on tables made up from the model, as
-        `GraphicalModel.expected_error` has it, with the error of the total that denoised answers share. The second is
-        the distance from true tables drawn given the answers, each measured pair about the prediction of a model
-        without its answers, as in `interval`: it includes dependence that the estimate shrank, or that nothing was
-        measured of. Intervals of 1.645 errors to each side are to hold 90 % of counts, and of counts above 0;
-        `bench/README.md` has the shares that they held, by mechanism.
+        It is the larger of two errors. The first is the error on tables made up from the model, as in
+        `GraphicalModel.expected_error`, with the error of the total that denoised answers share. The second is the
+        distance from true tables drawn given the answers, each measured pair about the prediction of a model without
+        its answers, as in `interval`: it includes dependence that the estimate shrank, or that nothing was measured
+        of. Intervals of 1.645 errors to each side are to hold 90 % of counts, and of counts above 0; `bench/README.md`
+        has the shares that they held, by mechanism.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Release(Released[Model_co]):
         evidence: Evidence | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Factor:
-        """Return the standard error of each count by noise alone; ``TypeError`` as for `expected_error`."""
+        """Return the standard error of each count due only to noise; ``TypeError`` as for `expected_error`."""
         model = self._with_errors((*as_clique(clique), *(evidence or ())))
         return model.standard_error(clique, self._read(evidence), **options)
 
@@ -230,7 +230,7 @@ class Release(Released[Model_co]):
     ) -> Interval:
         """Return a statistic of synthetic records with an interval for that of the original ones.
 
-        There are two views of the error, of which the larger is used. *Worlds* are tables drawn from records of the
+        There are two views of the error; the larger is used. *Worlds* are tables drawn from records of the
         model, measured with the same queries and noise, estimated from and drawn from again; they show the effects of
         noise and of smoothing by the model. *Truths* are tables drawn given the answers, each measured pair about the
         prediction of a model without that pair's answers; they show dependence that the estimate shrank and, by
@@ -249,8 +249,8 @@ class Release(Released[Model_co]):
         target : {"records", "population"}
             The answer of the original records, or of the population that they were drawn from, which is less certain.
         attributes : str or sequence of str, optional
-            The columns that the statistic reads; by default they are found by leaving columns out. The more there are,
-            the wider and slower the interval.
+            The columns that the statistic reads; by default they are found by leaving columns out. With more of them
+            the interval is wider and slower.
         worlds, truths : int
             Numbers of tables of each kind, at least 2; worlds are kept with the release for further calls.
         combine : {"larger", "both"}
@@ -283,11 +283,11 @@ class Release(Released[Model_co]):
         TimeoutError
             If there is no time for two tables of each kind.
         ValueError
-            If the statistic fails, gives no numbers, another shape on another table or another answer of the same
+            If the statistic fails, gives no numbers, another shape on another table or another answer for the same
             records, or reads columns other than those named; an option is out of range; or the model does not hold its
             measurements.
         TypeError
-            If it is of a kind that does not know its errors, or the statistic is not a function.
+            If its model does not know its errors, or the statistic is not a function.
 
         Notes
         -----
@@ -295,9 +295,9 @@ class Release(Released[Model_co]):
         by mechanism: see the table in `bench/README.md`, with standard errors. By `wide`, `mst` and `aim`, at epsilon
         .1, 1 and 10, counts of attributes, pairs and triples are held in 84 to 98 %, means in 86 to 96, quantiles,
         rates and means by group in 86 to 100 %. Where columns decide each other and no answer is about both, rates and
-        means by group were held in 31 to 67 %. Odds ratios, coefficients of regressions and correlations were held in
-        72 to 100 % of a few trials and in 33 to 89 % of others: nothing is promised of them, nor of extremes, nor of
-        means of columns in bins whose bounds are far beyond nearly all values.
+        means by group were held in 31 to 67 %. Intervals held odds ratios, coefficients of regressions and
+        correlations in 72 to 100 % of a few trials and in 33 to 89 % of others: nothing is promised for them, for
+        extremes, or for means of columns in bins whose bounds are far beyond nearly all values.
 
         Examples
         --------
@@ -527,7 +527,7 @@ class Release(Released[Model_co]):
     ) -> PrivateTable:
         """Return the records behind a new ledger that begins with the charges of the release.
 
-        Further measurements are charged beside the earlier lines, for the same neighbour relation; the new ledger, and
+        Further measurements are charged after the earlier lines, for the same neighbour relation; the new ledger, and
         a release made from it, report and guarantee the total. The ledger of a release that protects nobody says so.
         Several ledgers resumed from one release do not know of each other: their costs add up.
 
@@ -593,7 +593,7 @@ class Release(Released[Model_co]):
     def summary(self) -> str:
         """Return the guarantee, the number of measurements and the ledger draw by draw in a few lines of text.
 
-        The first line says what is not protected, if anything is not. Errors, which take time, are left out.
+        The first line states any missing protection. Errors, which take time, are left out.
         """
         return "\n".join(summary_lines(Facts(self)))
 

@@ -1,4 +1,4 @@
-"""Fields of a release in its file, beside those of its model."""
+"""Fields of a release in its file, besides those of its model."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Workload(Shown):
     cliques : tuple of tuple of str
         Cliques, as given.
     queries : tuple of LinearQuery or None
-        None where every cell is asked.
+        None for every cell.
     weights : tuple of Fraction
         Exact, so that scores multiplied by them are.
 
@@ -226,7 +226,8 @@ def with_target(domain: Domain, target: str | Sequence[str], k: int, *, max_cell
 
 
 def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[str]) -> Workload:
-    """Return what effects of a treatment on an outcome are computed from, adjusted for one covariate or another.
+    """Return the marginals from which effects of a treatment on an outcome are computed, adjusted for one covariate
+    each.
 
     The marginal of all three for each covariate, over which standardisation sums: rates of the outcome under each
     treatment and value, and how frequent the values are.
@@ -238,7 +239,7 @@ def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[st
     treatment, outcome : str
         Different attributes.
     covariates : iterable of str
-        Covariates to adjust for; without any, only treatment and outcome are asked.
+        Covariates to adjust for; without any, only treatment and outcome are included.
 
     Raises
     ------
@@ -258,9 +259,9 @@ def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[st
 
 
 def from_queries(domain: Domain, queries: Iterable[tuple[str | Sequence[str], LinearQuery | None]]) -> Workload:
-    """Return the workload of a list of queries, each a clique and what of its marginal is asked.
+    """Return the workload of a list of queries, each a clique and a query on its marginal.
 
-    A clique that comes several times with the same attributes stays as many entries.
+    A clique that comes several times with the same attributes stays several entries.
 
     Examples
     --------
@@ -272,7 +273,7 @@ def from_queries(domain: Domain, queries: Iterable[tuple[str | Sequence[str], Li
 
 
 def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: Iterable[str]) -> Workload:
-    """Return marginals asked in running sums along ordered attributes, and cell by cell along the others.
+    """Return marginals as running sums along ordered attributes, and cell by cell along the others.
 
     Parameters
     ----------
@@ -292,7 +293,7 @@ def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: It
 
 
 def ranges(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: Iterable[str]) -> Workload:
-    """Return marginals asked in all ranges of ordered attributes; otherwise as `prefixes`.
+    """Return marginals as all ranges of ordered attributes; otherwise like `prefixes`.
 
     Examples
     --------
@@ -321,7 +322,7 @@ def _along(
 
 
 def as_workload(domain: Domain, workload: WorkloadLike) -> Workload:
-    """Return a workload of what stands for one.
+    """Return the workload from a workload argument.
 
     Parameters
     ----------

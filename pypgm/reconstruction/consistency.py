@@ -36,7 +36,7 @@ def consistent(
     weights : sequence of float
         w, more than 0.
     by_cells : bool
-        Whether they are divided by k; without it they are those of the sums themselves.
+        Whether they are divided by k; otherwise they are those of the sums themselves.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _shared(domain: Domain, cliques: Sequence[Clique]) -> list[Set]:
 
 
 def _summed(table: NDArray[np.float64], clique: Clique, shared: Set, domain: Domain) -> NDArray[np.float64]:
-    """Return the sums over what is not shared, axes in the order of the domain."""
+    """Return the sums over attributes that are not shared, axes in the order of the domain."""
     sums = table.sum(axis=tuple(i for i, a in enumerate(clique) if a not in shared))
     kept = [a for a in clique if a in shared]
     return np.transpose(sums, [kept.index(a) for a in domain.canonical(tuple(kept))])

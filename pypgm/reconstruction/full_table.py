@@ -125,7 +125,7 @@ def least_squares(
 
 
 def shortest(shape: tuple[int, int], apply: _Map, transpose: _Map, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shortest vector among those whose image is nearest to the one wanted."""
+    """Return the shortest vector among those whose image is nearest to the target."""
     from scipy.sparse.linalg import LinearOperator, lsmr
 
     flat = LinearOperator(

@@ -1,4 +1,4 @@
-"""Each measured clique by itself, by least squares: what a mechanism has without any model."""
+"""Least squares on each measured clique by itself: the answers of a mechanism without any model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pypgm.reconstruction.marginals import Reconstructed, at_least_one
 
 
 class LocalTables(Reconstructed):
-    """A table for each measured clique, none of which knows of the others.
+    """A table for each measured clique, independent of the others.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def local_least_squares(
 ) -> LocalTables:
     r"""Return the table of each measured clique that explains its own measurements best.
 
-    On each clique it minimises :math:`\sum_i \lVert (Q_i x - y_i) / \sigma_i \rVert^2` over tables x of any sign; of
-    several minimisers it is the shortest.
+    On each clique it minimises :math:`\sum_i \lVert (Q_i x - y_i) / \sigma_i \rVert^2` over tables x of any sign;
+    among several minimisers it is the shortest.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Public records with new weights, so that their marginals are those that were measured."""
+"""Public records with new weights, so that their marginals are the measured ones."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def reweight(
     r"""Return public records with the weights that explain measurements of private ones best.
 
     The loss :math:`\frac12 \sum_i \lVert (Q_i \mu_i - y_i) / \sigma_i \rVert^2` is minimised over positive weights of a
-    given sum, by L-BFGS in their logarithms from equal weights. Few iterations keep them near these. What no public
-    record looks like stays impossible.
+    given sum, by L-BFGS in their logarithms from equal weights. Few iterations keep them near these. Combinations
+    without a public record stay impossible.
 
     Parameters
     ----------

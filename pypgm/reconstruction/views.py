@@ -31,7 +31,7 @@ class Views(Reconstructed):
     Attributes
     ----------
     least_count : float
-        The most negative count left, 0 if there is none: answers take it for 0.
+        The most negative remaining count, 0 if there is none: answers read it as 0.
     """
 
     def __init__(self, domain: Domain, tables: Mapping[Clique, Factor]) -> None:

@@ -1,4 +1,4 @@
-"""Records with weights as a model: what a table says, without more."""
+"""Records with weights as a model: the contents of a table, and no more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KIND = "weighted records"
 
 
 class WeightedRecords(CountedModel):
-    """Records, each with a weight; none may tell of a person who is to be protected.
+    """Records, each with a weight; none may be of a person to protect.
 
     Synthetic records are drawn from them with probabilities in proportion to their weights.
 

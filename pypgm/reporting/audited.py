@@ -1,4 +1,4 @@
-"""Findings of an audit as they are published: a file for programs, a page for people, a digest to compare."""
+"""Published findings of an audit: a file for programs, a page for people, a digest to compare."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Finding:
     result : {"ok", "failed", "skipped", "not exercised"}
         Result; a check that met nothing it could have failed on is not exercised.
     detail : str
-        Figures if it holds, else what is wrong.
+        Figures if it holds, otherwise the fault.
     defects : tuple of str
         Names of the defects found, keys of `pypgm.audit.DEFECTS`.
     seconds : float
@@ -159,7 +159,7 @@ class AuditReport:
         return doubts
 
     def groups(self) -> list[dict[str, Any]]:
-        """Return the checks in groups: what each can see, how often it was made, its results, and its defects."""
+        """Return the checks in groups: the faults that each can see, its number of runs, its results, and its defects."""
         groups, planted = _known()
         by_check: dict[str, list[Finding]] = {}
         for finding in self.findings:
@@ -191,7 +191,7 @@ def _row(name: str, sees: str, findings: Sequence[Finding], planted: Sequence[st
 
 @cache
 def _known() -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """Return the checks of this version in groups, with what each can see, and the defects planted for each."""
+    """Return the checks of this version in groups, with the faults that each can see, and the defects planted for it."""
     home = resources.files("pypgm.reporting")
     groups, planted = (json.loads(home.joinpath(f"{name}.json").read_bytes()) for name in ("checks", "planted"))
     return groups, planted

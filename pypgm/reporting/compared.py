@@ -157,8 +157,8 @@ class ComparedTables(Shown):
     def sdmetrics(self) -> Any:  # noqa: ANN401 - a class of another package
         """Return SDV's own quality report of the two tables, ``sdmetrics.reports.QualityReport``.
 
-        It measures each column's shape and each pair's trend otherwise than `score`: by the agreement of correlations
-        for two columns of numbers, say.
+        It measures each column's shape and each pair's trend differently from `score`: by the agreement of
+        correlations, for example, for two columns of numbers.
 
         Raises
         ------
@@ -200,7 +200,7 @@ def compare_texts(
     Parameters
     ----------
     first : mapping of str to sequence of str
-        The real table; its values decide what is a number or a date, and where bins lie.
+        The real table; its values decide the types of columns and the bins.
     second : mapping of str to sequence of str
         The synthetic one.
     schema : Schema or OpenSchema, optional
@@ -280,7 +280,7 @@ class _Column:
         self.pooled, self.n_pooled = _pooled(self.codes, self.n_codes)
 
     def _coded(self) -> tuple[list[NDArray[np.int64]], int]:
-        """Return the code of each text, those of the second table alone too."""
+        """Return the code of each text, including those only in the second table."""
         book = {text: i for i, text in enumerate(dict.fromkeys(t for texts in self.texts for t in texts.tolist()))}
         return [np.array([book[t] for t in texts.tolist()], dtype=np.int64) for texts in self.texts], len(book)
 
@@ -313,7 +313,7 @@ class _Column:
 
 
 def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the starts of bins of about as many records each; a frequent value has a bin of its own."""
+    """Return the starts of bins of about equally many records; a frequent value has its own bin."""
     heaps = np.flatnonzero(counts * _BINS >= counts.sum())
     rest = np.delete(np.arange(values.size), heaps)
     ranks = np.cumsum(counts[rest]) - 1
@@ -326,7 +326,7 @@ def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[n
 def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[str], float] | None, str]:
     """Return the kind of a column, a reader of its numbers (NaN for other texts), and a note on values that are none.
 
-    A declared column of numbers or dates is one if some value is; any other column if all values are.
+    A declared column of numbers or dates counts as such if some value does; any other column if all values do.
     """
     candidates: list[tuple[Kind, Callable[[str], float]]]
     if isinstance(declared, Date):

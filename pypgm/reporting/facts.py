@@ -41,7 +41,7 @@ class Facts:
 
     @cached_property
     def quality(self) -> Quality | None:
-        """Expected errors of its answers, where they are known."""
+        """Expected errors of its answers, if they are known."""
         model, emptied = self.release.model, self.losses.emptied
         known = self.release._known if isinstance(model, Model) and model.recipe is not None else None
         return quality_of(model, progress=self.progress, known=known, emptied=emptied)

@@ -163,7 +163,7 @@ def _made_of(column: Made, lost: float | None) -> str:
 
 
 def _bins(column: Column) -> str:
-    """Return the number of bins of a column where they are wider than its values; else nothing."""
+    """Return the number of bins of a column if they are wider than its values; otherwise nothing."""
     if isinstance(column, Date):
         is_cut = not column.has_times and any(hour in column.format for hour in ("%H", "%I", "%c", "%X"))
         by = f"by {column.resolution}" if is_cut or column.resolution not in {"day", "hour"} else ""

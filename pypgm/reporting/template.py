@@ -15,7 +15,7 @@ def rendered(template: str, **given: object) -> str:
     Parameters
     ----------
     template : str
-        File beside this module.
+        Name of a file in the folder of this module.
     **given : object
         Arguments of the template.
 
