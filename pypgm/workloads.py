@@ -226,8 +226,7 @@ def with_target(domain: Domain, target: str | Sequence[str], k: int, *, max_cell
 
 
 def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[str]) -> Workload:
-    """Return the marginals from which effects of a treatment on an outcome are computed, adjusted for one covariate
-    each.
+    """Return the marginals for effects of a treatment on an outcome, adjusted for one covariate each.
 
     The marginal of all three for each covariate, over which standardisation sums: rates of the outcome under each
     treatment and value, and how frequent the values are.

@@ -69,7 +69,7 @@ def compare_answers(
     Parameters
     ----------
     reference, other : BayesianNetwork
-        Over the same domain; their structures may differ.
+        Networks over the same domain; their structures may differ.
     queries : sequence
         Targets, whose joint probabilities are compared; or a pair of targets and given attributes: a mapping, as for
         `query`, is one question; names of attributes give one for each combination of their values.
@@ -117,7 +117,7 @@ def map_agreement(
     Parameters
     ----------
     reference, other : BayesianNetwork
-        Over the same domain; their structures may differ.
+        Networks over the same domain; their structures may differ.
     evidence_many : sequence of mappings
         The evidence, one mapping a question; evidence that is impossible in either network is left out.
     targets : str or sequence of str, optional
@@ -233,7 +233,7 @@ def compare_tables(reference: ConditionalTables, other: ConditionalTables) -> Ta
     Parameters
     ----------
     reference, other : BayesianNetwork
-        Over the same domain, with the same parents in any order.
+        Networks over the same domain, with the same parents in any order.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def compare_networks(reference: BayesianNetwork, other: BayesianNetwork) -> Netw
     Parameters
     ----------
     reference, other : BayesianNetwork
-        Over the same domain; their structures may differ.
+        Networks over the same domain; their structures may differ.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def compare_networks(reference: BayesianNetwork, other: BayesianNetwork) -> Netw
     ValueError
         If the domains differ.
     ModelTooLargeError
-        If a table on the way, or the junction tree of both together, would not fit.
+        If an intermediate table, or the junction tree of both together, would not fit.
 
     Examples
     --------

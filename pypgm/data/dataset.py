@@ -129,7 +129,7 @@ class Dataset(Shown):
         Raises
         ------
         ValueError
-            With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
+            With every fault: columns missing or unknown, and for each column the first row whose value does not
             fit, never the value.
         TypeError
             If it is not a frame.

@@ -200,7 +200,7 @@ class JunctionTree(Shown):
         Raises
         ------
         ImpossibleEvidenceError
-            If no joint assignment is left any weight.
+            If no joint assignment keeps any weight.
         ValueError
             If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
         """
@@ -235,7 +235,7 @@ class JunctionTree(Shown):
         Raises
         ------
         ImpossibleEvidenceError
-            If no joint assignment is left any weight.
+            If no joint assignment keeps any weight.
         ValueError
             If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
 
@@ -283,7 +283,7 @@ class JunctionTree(Shown):
         Raises
         ------
         ImpossibleEvidenceError
-            If no joint assignment is left any weight.
+            If no joint assignment keeps any weight.
         ValueError
             If potentials hold NaN or +inf or lie over other cliques.
 

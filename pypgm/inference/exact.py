@@ -33,7 +33,7 @@ def marginals(
     Raises
     ------
     ImpossibleEvidenceError
-        If no joint assignment is left any weight.
+        If no joint assignment keeps any weight.
     ModelTooLargeError
         If the junction tree does not fit the memory available.
     ValueError

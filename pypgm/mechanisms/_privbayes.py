@@ -55,7 +55,7 @@ def privbayes(
         Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure and the noise exact discrete
-        Laplace, else exact discrete Gaussian.
+        Laplace, otherwise exact discrete Gaussian.
     structure : PrivateStructure, optional
         Selection of the network: score, share of the budget, least usefulness of a table, most parents.
     estimator : {"model", "tables"}
@@ -77,7 +77,7 @@ def privbayes(
     Raises
     ------
     ValueError
-        If the budget is out of range, the records are weighted, the domain has no attributes, the score is none for
+        If the budget is out of range, the records are weighted, the domain has no attributes, the score does not suit
         these attributes or this relation, or `measurements` or constraints (a schema's rules too) come with "tables".
     TypeError
         If the budget or the relation is given twice or not at all.

@@ -192,9 +192,10 @@ class Independent:
 def independent(run: Run, singles: Sequence[LinearMeasurement], *, alone: bool = False) -> Independent:
     """Return the independent model from measurements of attributes, denoised.
 
-    An attribute's is the mean of the counts nearest to the answers and of those nearest to smoothed answers: each is
-    better on some attributes, and the mean is hardly worse than either. If only attributes are measured, `alone`, and
-    all answers together are about as near to uniform counts as noise would leave them, the model is the uniform one.
+    The estimate of an attribute is the mean of the counts nearest to the answers and of those nearest to smoothed
+    answers: each is better on some attributes, and the mean is hardly worse than either. If only attributes are
+    measured, `alone`, and all answers together are about as near to uniform counts as noise would leave them, the
+    model is the uniform one.
     """
     total = total_of(run, singles)
     noisy: dict[str, tuple[Array, float]] = {}

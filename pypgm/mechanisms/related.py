@@ -49,7 +49,7 @@ _OF_THE_PAIR = {"budget", "neighbours", "privacy", "measurements", "constraints"
 
 
 def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.int64]:
-    """Return the row of the parent that each child's key names, -1 where there is none.
+    """Return the row of the parent that each child's key names, -1 for a key without a parent.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
         a key.
     ValueError
         If a primary key comes twice, or a key is a float of 2^53 or more, which stands for several whole numbers (the
-        row is named, not the key), or an array has not one dimension.
+        row is named, not the key), or an array does not have one dimension.
 
     Examples
     --------

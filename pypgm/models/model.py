@@ -402,7 +402,7 @@ class Model(Shown, Stored, Generic[Table]):
         Raises
         ------
         ImpossibleEvidenceError
-            If no joint assignment is left any weight.
+            If no joint assignment keeps any weight.
         ModelTooLargeError
             If a junction tree of the regions does not fit.
 

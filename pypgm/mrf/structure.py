@@ -147,25 +147,25 @@ def learn_structure(
 
     "threshold" learns a field by `learn_pairwise` and keeps the edges of at least half of the least strength.
     "stability" learns no weights: the records are split at random into blocks, in each of which `fit_logistic` votes
-    for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, else none.
-    If blocks are large enough to be right, this takes far fewer records. Smaller blocks disagree, and no graph is
+    for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, otherwise
+    none. If blocks are large enough to be right, this takes far fewer records. Smaller blocks disagree, and no graph is
     released; but blocks of a dozen records may all vote for too many edges, which are then released: a vote says that
     blocks agree, not that they are right. `simulated_block_size` estimates the records that a block needs.
 
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure noise
-        and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget, an open table or a
-        schema with open columns needs a `reserved_delta`.
+        Arguments of `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure
+        noise and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget, an open table
+        or a schema with open columns needs a `reserved_delta`.
     radius : float
         :math:`\lambda`, public: at least the width of the model.
     eta : float
         Public: the least strength that an edge has, its largest absolute weight in the centred gauge.
     method : {"threshold", "stability"}
     n_blocks : int, optional
-        Of "stability": by default three times the votes that are needed. `simulated_block_size` estimates
-        the records that a block needs.
+        Number of blocks for "stability"; by default three times the votes that are needed. `simulated_block_size`
+        estimates the records that a block needs.
 
     Returns
     -------
@@ -175,7 +175,8 @@ def learn_structure(
     Raises
     ------
     ValueError
-        If a number is out of range, an option is of the other method, "stability" has no delta, or as `learn_pairwise`.
+        If a number is out of range, an option is of the other method, "stability" has no delta, or as in
+        `learn_pairwise`.
     TypeError
         As in `learn_pairwise`.
 

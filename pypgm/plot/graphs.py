@@ -20,7 +20,7 @@ def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> 
 
     Parameters
     ----------
-    shown : JunctionTree, or what has one
+    shown : JunctionTree, or a model with one
         A model on a region graph has one for its records if that fits.
     ax : matplotlib Axes, optional
         New axes by default.

@@ -358,7 +358,7 @@ class Exponential(Law):
         return sampler.select_top(scores, self.epsilon / (self.score_range * steps), count)
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return epsilon, or in rho an eighth of its square, times the number of draws that compose."""
+        """Return epsilon, or an eighth of its square as rho, times the number of draws that compose."""
         times = self.composed or 1
         return times * (self.epsilon if unit == "epsilon" else self.epsilon**2 / 8)
 

@@ -94,9 +94,10 @@ class PrivateColumn(Guarded):
     `private_quantiles`, `private_bounds` and `sparse_histogram` take it; `PrivateTable.column` makes one of an
     attribute. No value is looked at before a charge, and none can raise an error:
 
-    - as a number, a value is read by ``float``; numbers too large are infinite; NaN, None, text that is no
-      number and all else are nulls, which have no rank and are counted in no cell;
-    - as a key, a value is itself if it is text or an integer (1.0 and True are 1); all else are nulls, which are
+    - as a number, a value is read by ``float``; numbers too large are infinite; NaN, None, text that is not a number
+    and all other values are nulls, which have no rank and are counted in no cell;
+    - as a key, a value is itself if it is text or an integer (1.0 and True are 1); all other values are nulls, which
+    are
       never released.
 
     Parameters

@@ -159,7 +159,7 @@ class AuditReport:
         return doubts
 
     def groups(self) -> list[dict[str, Any]]:
-        """Return the checks in groups: the faults that each can see, its number of runs, its results, and its defects."""
+        """Return the checks in groups: the faults each can see, its number of runs, its results, and its defects."""
         groups, planted = _known()
         by_check: dict[str, list[Finding]] = {}
         for finding in self.findings:
@@ -191,7 +191,7 @@ def _row(name: str, sees: str, findings: Sequence[Finding], planted: Sequence[st
 
 @cache
 def _known() -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """Return the checks of this version in groups, with the faults that each can see, and the defects planted for it."""
+    """Return the checks of this version in groups, with the faults each can see, and the defects planted for it."""
     home = resources.files("pypgm.reporting")
     groups, planted = (json.loads(home.joinpath(f"{name}.json").read_bytes()) for name in ("checks", "planted"))
     return groups, planted

@@ -69,7 +69,7 @@ TABLES = {
     "semicolons": (GOOD.replace(",", ";"), "needs a header line"),
     "Latin-1": (
         GOOD.replace("low", "l\xf6w").encode("latin-1"),
-        "must be text in UTF-8, and is not; another is chosen with encoding or --encoding",
+        "must be text in UTF-8, but is not; another is chosen with encoding or --encoding",
     ),
     "UTF-16": (GOOD.encode("utf-16"), "must be text in UTF-8"),
     "a quote that does not close": ('age,sex,income\n1,"F,low\n', "quote"),
@@ -90,7 +90,7 @@ def test_a_table_with_a_header_alone_is_a_table(folder):
 
 
 DOMAINS = {
-    "broken": ("{", "must be JSON, or YAML if its name ends in .yaml, and is not at line 1"),
+    "broken": ("{", "must be JSON, or YAML if its name ends in .yaml, but is not at line 1"),
     "a list": ("[1]", "needs an object of attributes"),
     "empty": ("{}", "needs an object of attributes"),
     "nested without end": ("[" * 100_000, "nested too deep"),
@@ -112,7 +112,7 @@ def test_domains(folder, capsys, name):
 @pytest.mark.parametrize("role", ["table", "domain"])
 def test_a_release_is_no_table_and_no_schema(release, capsys, role):
     release.save("good.pgm")
-    refused(capsys, synth(**{role: "good.pgm"}), "good.pgm must be text, and is a release or model of pypgm")
+    refused(capsys, synth(**{role: "good.pgm"}), "good.pgm must be text, but is a release or model of pypgm")
 
 
 @pytest.mark.parametrize("mechanism", ["wide", "mst", "hdmm"])

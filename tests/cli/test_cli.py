@@ -525,7 +525,7 @@ def test_workloads_by_size(text, cliques):
         (["--workload", "none.json"], "none.json: No such file"),
         (["--workload", "domain.json"], "domain.json needs a list of marginals"),
         (["--workload", "odd.json"], "odd.json: unknown attribute 'zip'"),
-        (["--workload", "broken.json"], "broken.json must be JSON, and is not"),
+        (["--workload", "broken.json"], "broken.json must be JSON, but is not"),
     ],
 )
 def test_refused_mechanisms_and_workloads(folder, capsys, change, message):

@@ -257,7 +257,7 @@ def test_many_rows_and_values(write):
         ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),
         (
             b"a,b\n1,\xff\n",
-            "t.csv must be text in UTF-8, and is not; another is chosen with encoding or --encoding, such as cp1252",
+            "t.csv must be text in UTF-8, but is not; another is chosen with encoding or --encoding, such as cp1252",
         ),
     ],
 )

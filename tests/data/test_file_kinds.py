@@ -149,7 +149,7 @@ def test_a_network_in_another_encoding(tmp_path):
     )
     assert BayesianNetwork.read_bif(path, encoding="latin-1").domain.labels["w"] == ("schön", "trüb")
     with pytest.raises(
-        ValueError, match=r"must be text in UTF-8, and is not; another is chosen with encoding or --enc"
+        ValueError, match=r"must be text in UTF-8, but is not; another is chosen with encoding or --enc"
     ):
         BayesianNetwork.read_bif(path)
 
@@ -282,8 +282,8 @@ def test_yaml_words_and_zeros_are_texts(tmp_path):
         ("a: " + "9" * 5000, "an integer has 5000 digits"),
         ('a: ["\\ud800", y]', "half a surrogate pair"),
         ('a: "\\U99999999"', "s.yaml must be YAML"),
-        ("a: [x, y\n", "must be YAML, and is not at line 2"),
-        ("a:\tx: 1\n", "must be YAML, and is not at line 1"),
+        ("a: [x, y\n", "must be YAML, but is not at line 2"),
+        ("a:\tx: 1\n", "must be YAML, but is not at line 1"),
     ],
 )
 def test_yaml_that_is_not_read(tmp_path, text, message):

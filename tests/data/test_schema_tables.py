@@ -70,7 +70,7 @@ def test_dialects_are_declared(tmp_path, text, how, encoding):
         ("", {"decimal": ","}, "fields and decimals have the same mark"),
         ("", {"encoding": "klingon"}, "no text encoding is called 'klingon'; latin-1"),
         ("", {"encoding": "base64"}, "no text encoding is called 'base64'"),
-        ("Zoë", {"encoding": "ascii"}, "must be text in ascii, and is not"),
+        ("Zoë", {"encoding": "ascii"}, "must be text in ascii, but is not"),
     ],
 )
 def test_dialects_that_do_not_fit(tmp_path, text, how, message):

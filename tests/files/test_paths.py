@@ -76,7 +76,7 @@ COMMANDS = {
     "plan": ["plan", "PATH", "--records", "5", "--epsilon", "1", "--delta", "1e-9"],
     "compare": ["compare", "PATH", "t.csv", "--unsafe"],
 }
-BAD = {"a\0b": "must have no NUL", "a\ud800b": "no half of a surrogate pair"}
+BAD = {"a\0b": "must not have a NUL", "a\ud800b": "not have half a surrogate pair"}
 
 
 def check_refused(call, bad):

@@ -175,7 +175,7 @@ class Schema(Declaration):
         Raises
         ------
         ValueError
-            With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
+            With every fault: columns missing or unknown, and for each column the first row whose value does not
             fit. The value is never told.
 
         Examples
@@ -282,7 +282,7 @@ class Schema(Declaration):
         Raises
         ------
         ValueError
-            With all that is wrong.
+            If anything is wrong; the message lists every fault.
 
         Examples
         --------
@@ -483,7 +483,7 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
     OSError
         If the file cannot be read.
     ValueError
-        With all that is wrong with it.
+        If anything in it is wrong; the message lists every fault.
     ImportError
         If the file is YAML, and PyYAML is not installed.
 

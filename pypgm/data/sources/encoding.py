@@ -43,7 +43,7 @@ def encoded(
     Raises
     ------
     ValueError
-        With all that is wrong; a value is never told.
+        If anything is wrong; the message lists every fault, never a value.
     """
     given = as_columns(table)
     problems = name_problems(columns, list(given), drop=drop, ignore_extra=ignore_extra)
@@ -59,7 +59,7 @@ def encoded_pieces(
     Raises
     ------
     ValueError
-        With all that is wrong in the first piece that does not fit.
+        If a piece does not fit; the message lists all faults of the first such piece.
     """
     encoders = {name: guarded_encoder(column) for name, column in columns.items()}
     first = 0

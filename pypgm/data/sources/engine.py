@@ -114,7 +114,7 @@ class EngineTable(CountedTable):
     Raises
     ------
     ValueError
-        With all that is wrong: the column, never a value; rows of an engine have no order to name.
+        If anything is wrong; the message lists the column of every fault, never a value; rows of an engine have no order to name.
     TypeError
         If the table is none of Ibis.
     ImportError

@@ -74,7 +74,7 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
     OSError
         If a file cannot be read.
     ValueError
-        With all that is wrong: column and row, never a value.
+        If anything is wrong; the message lists column and row of every fault, never a value.
     TypeError
         If the source is not a table.
     ImportError

@@ -38,7 +38,7 @@ Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
 
 class StreamedTable(CountedTable):
-    """Records that are read in pieces and counted for `pypgm.PrivateTable` and the mechanisms, no record kept.
+    """Records that are read in pieces and counted for `pypgm.PrivateTable` and the mechanisms, without keeping any.
 
     Each count is one pass over the columns it needs, and none if all counts are known already. All records are read
     once beforehand, and refused if they do not fit: a mechanism meets no error that depends on them.
@@ -53,12 +53,12 @@ class StreamedTable(CountedTable):
     schema : Schema, Domain, mapping or path
         Declarations of the columns.
     ignore_extra : bool
-        Leave out columns that the schema has not, instead of refusing them.
+        Leave out columns that are not in the schema, instead of refusing them.
 
     Raises
     ------
     ValueError
-        With all that is wrong: column and row, never a value.
+        If anything is wrong; the message lists column and row of every fault, never a value.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def scan(
     Raises
     ------
     ValueError
-        With all that is wrong: column and row, never a value.
+        If anything is wrong; the message lists column and row of every fault, never a value.
     OSError
         If a file cannot be read.
     ImportError
