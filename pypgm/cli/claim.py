@@ -78,9 +78,9 @@ class Claim:
         with contextlib.suppress(FileNotFoundError):
             size = self.path.stat().st_size
             if size > 0 or not _HAS_LOCKS:
-                why = "" if size > 0 else ", empty, from a run that was killed or is at work"
+                why = "" if size > 0 else ", empty, from a run that was killed or is at work,"
                 way_out = "and is not overwritten: name another file, or move it away"
-                raise TakenError(f"{self._shown} already exists{why}, {way_out}")
+                raise TakenError(f"{self._shown} already exists{why} {way_out}")
             return os.open(self.path, os.O_RDWR)
         return None
 

@@ -554,7 +554,7 @@ def test_a_missing_package_is_told_before_anything_is_spent(monkeypatch):
         ({"b": Derived(difference=["n", "d"])}, "needs columns of numbers, or a difference of two dates"),
         ({"b": Derived(difference=["d", "d"], unit="hour")}, "unit 'hour' needs dates with resolution hour"),
         ({"b": Derived("o", {"x": 1})}, "needs other, what it has for the values of 'o' that are not listed"),
-        ({"b": Difference("n", 0, 5, unit="year")}, "unit and format are of dates"),
+        ({"b": Difference("n", 0, 5, unit="year")}, "unit and format are for dates"),
         ({"b": Difference("a", 0, 5)}, "is a difference from 'a', which needs numbers or dates"),
         ({"b": Difference("c", 0, 5), "c": Difference("b", 0, 5)}, "is the difference from itself"),
         ({"b": Difference("d", 0, 5)}, "a difference of dates needs whole units"),

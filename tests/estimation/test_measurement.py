@@ -83,8 +83,8 @@ def test_refused_measurements(arguments, error, message):
 MISFITS = [
     (LinearMeasurement([1, 2], "zip"), "unknown attribute 'zip'"),
     (LinearMeasurement([1, 2, 3], "a"), r"clique \('a',\) has 2 cells, its measurement 3 values"),
-    (LinearMeasurement([1], "b", query=Partition([0, 0])), r"clique \('b',\) has 3 cells, its query asks 2"),
-    (LinearMeasurement([1, 2], "b", query=Identity(2)), r"clique \('b',\) has 3 cells, its query asks 2"),
+    (LinearMeasurement([1], "b", query=Partition([0, 0])), r"clique \('b',\) has 3 cells, its query is for 2"),
+    (LinearMeasurement([1, 2], "b", query=Identity(2)), r"clique \('b',\) has 3 cells, its query is for 2"),
 ]
 
 

@@ -110,7 +110,7 @@ def test_a_name_of_a_database_that_no_system_takes(bad):
 def test_a_name_in_a_command_that_no_system_takes(command, bad, capsys):
     assert cli.main([word.replace("PATH", bad) for word in COMMANDS[command]]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("pypgm: a path must have no ")
+    assert said.startswith("pypgm: a path must not have ")
     assert said.count("\n") == 1
 
 

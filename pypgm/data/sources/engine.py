@@ -114,7 +114,8 @@ class EngineTable(CountedTable):
     Raises
     ------
     ValueError
-        If anything is wrong; the message lists the column of every fault, never a value; rows of an engine have no order to name.
+        If anything is wrong; the message lists the column of every fault, never a value, and no row, as rows of an
+        engine have no order.
     TypeError
         If the table is none of Ibis.
     ImportError
