@@ -93,7 +93,7 @@ class Factor(Shown):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The table, one axis an attribute: a view, shape ``domain.shape``."""
+        """The table, one axis per attribute: a view, shape ``domain.shape``."""
         return self._cells.reshape(self.domain.shape)
 
     def datavector(self) -> NDArray[np.float64]:

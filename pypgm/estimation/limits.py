@@ -152,7 +152,7 @@ class SolverOptions(Limits):
 
     @classmethod
     def within(cls, limits: Limits, tolerance: float, **options: Any) -> Self:  # noqa: ANN401 - its fields
-        """Return options within some limits; the tolerance is that of limits without one."""
+        """Return options from limits, with this tolerance if they have none."""
         given = {f.name: getattr(limits, f.name) for f in fields(limits)}
         given["iterations"] = ITERATIONS if limits.iterations is None else limits.iterations
         given["tolerance"] = tolerance if limits.tolerance is None else limits.tolerance

@@ -64,7 +64,7 @@ def wide(
     ordinal: Collection[str] | None = None,
     **options: Unpack[Options],
 ) -> ModelRelease:
-    """Release a model of the records from all pairs of attributes, each measured as finely as pays.
+    """Release a model of the records from all pairs of attributes, each measured at its best resolution.
 
     1. A part of the budget measures single attributes.
     2. A screen measures how far all pairs are from independence, with noise.

@@ -127,8 +127,7 @@ class MarkovRandomField(Shown, CountedModel):
     def weights(self) -> NDArray[np.float64]:
         """Weights of pairs, shape (D, D), D the sum of sizes: W_ij(a, b) at (offset of i + a, offset of j + b).
 
-        Symmetric; rows and columns of each block sum to 0. ``ValueError`` where a table is over more than two
-        attributes.
+        Symmetric; rows and columns of each block sum to 0. ``ValueError`` if a table is over more than two attributes.
         """
         return self._centred.weights
 

@@ -195,7 +195,7 @@ class DiscreteGaussian(Noise):
 
     @property
     def stddev(self) -> float:
-        """Standard deviation, in counts; at most this."""
+        """Upper bound of the standard deviation, in counts."""
         return math.sqrt(self.variance)
 
     def adder(self, sampler: Sampler) -> Adder:

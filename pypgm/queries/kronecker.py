@@ -39,7 +39,7 @@ class Kronecker(LinearQuery):
 
     Notes
     -----
-    Add-remove sensitivities are products of the factors' and exact. Under "replace", a factor of unit columns
+    Add-remove sensitivities are products of those of the factors, and exact. Under "replace", a factor of unit columns
     (`Identity`, `Partition`) either differs between two cells, then their columns share no row and norms add up,
     or it does not and drops out; the distinct columns of the other factors are compared, pair by pair, if there are
     at most 4096 of at most 2^24 entries in all. Beyond, and for squared norms above 2^51, sensitivities are bounds:

@@ -50,7 +50,7 @@ class Views(Reconstructed):
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the table of a clique in counts, with axes in the given order.
 
-        It comes from a view that holds it, else it is the table of maximum entropy with the sums of the views.
+        It comes from a view that holds it; otherwise it is the table of maximum entropy with the sums of the views.
         """
         ordered = self.domain.canonical(clique)
         if any(set(ordered) <= set(c) for c in self.tables):

@@ -60,7 +60,7 @@ class Column(ABC):
     ----------
     null : bool, str or sequence of str
         Texts that stand for a missing value, and get their own code; True is the empty text. One that reads as
-        a number is that number too. None, NaN and NaT are nulls always. Without it nulls are refused.
+        a number is that number too. None, NaN and NaT are always nulls. Without it nulls are refused.
     """
 
     null: bool | str | Sequence[str] = ()

@@ -27,12 +27,12 @@ _WAYS = ("sum", "difference", "product")
 class Derived(Made):
     """A column that is a function of others, which is publicly known: it costs nothing, and is exact in every record.
 
-    Exactly one of `mapping`, `sum`, `difference` and `product` says which function.
+    Exactly one of `mapping`, `sum`, `difference` and `product` defines the function.
 
     Parameters
     ----------
     source : str or sequence of str
-        The column that a mapping is of, or several columns of listed values; in files it is called "from".
+        The column to map, or several columns of listed values; in files it is called "from".
     mapping : mapping, or sequence of pairs
         Value of this column for each value of the source. In pairs the first may be a list of values, or
         ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. With several columns, a pair
@@ -45,10 +45,9 @@ class Derived(Made):
     unit : {"day", "week", "month", "year", "hour"}
         Unit of the difference of two dates, in whole ones; "day" by default.
     decimals : int, optional
-        Digits after the point of a sum, difference or product; rounded half to even. By default all there are.
+        Digits after the point of a sum, difference or product; rounded half to even. By default all of them.
     null : str, optional
-        Text of a missing value, which it has where a column is missing that it follows from; by default that of the
-        column.
+        Text of a missing value, for records with a missing value in one of its columns; by default that of the column.
 
     Examples
     --------

@@ -97,7 +97,7 @@ class Id(Made):
         Pattern of the text: anything, with ``{}`` for the number or, with zeros before it up to a length, ``{:07}``.
         With ``{}`` only, values are whole numbers.
     start : int
-        The first one; the others count on.
+        The first number; the others follow.
 
     Examples
     --------

@@ -112,7 +112,7 @@ class Blank:
     Parameters
     ----------
     column : str
-        Rule that allows nulls.
+        Column that allows nulls.
     unless : str, or mapping of str to an entry
         The other column: its name, for any value but null; or its required value, as an entry of a `Rule`.
 

@@ -247,7 +247,7 @@ class Schema(Declaration):
         return self._relations.combined(codes, table, first_row, begin)
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """Return which columns of a table have to be read for the codes of some."""
+        """Return the columns of a table that must be read for the codes of some attributes."""
         return self._relations.needed(names)
 
     def check_there(self) -> None:
