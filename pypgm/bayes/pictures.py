@@ -32,7 +32,7 @@ def draw_graph(
     ----------
     domain : Domain
     parents : mapping of str to tuple of str
-        Colour of each attribute.
+        Parents of each attribute.
     values : mapping of str to float
         A number of each attribute.
     what : str

@@ -153,7 +153,7 @@ def shares(weights: Sequence[float] | NDArray[np.float64], unit: Literal["epsilo
     ----------
     weights : sequence of float, at least 0
     unit : {"epsilon", "rho"}
-        Share of the budget.
+        Unit of the budget.
 
     Returns
     -------

@@ -320,7 +320,7 @@ def release_of(
         Draws queries, which it adds with its records, given the number of records.
     estimator : {"model", "records"}
     samples : int
-        Samples of a round.
+        Number of samples of a round.
     are_independent : bool
         Whether records are random draws, whose answers deviate as in a sample; else each is a best answer.
     **settings
