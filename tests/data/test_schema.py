@@ -236,7 +236,7 @@ def test_schemas_that_do_not_fit():
         Schema({})
     with pytest.raises(TypeError, match=r"column 'a' needs a column of pypgm\.data, a size or a list"):
         Schema({"a": "FM"})
-    with pytest.raises(ValueError, match="is of Domain"):
+    with pytest.raises(ValueError, match="is over Domain"):
         Schema({"a": 2}).decode(pypgm.Dataset({"a": [1]}, pypgm.Domain({"a": 3})))
     with pytest.raises(TypeError, match="domain needs a pypgm"):
         Schema.of({"a": 3})
