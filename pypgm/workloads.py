@@ -123,7 +123,7 @@ class Workload(Shown):
     def closure(self) -> dict[Clique, Fraction]:
         """Return every non-empty subset of a clique, smaller ones first, with its weight.
 
-        The weight of r is the sum of ``weight(s) |r ∩ s|`` over the cliques s: how much of the workload it speaks of.
+        The weight of r is the sum of ``weight(s) |r ∩ s|`` over the cliques s: its share of the workload.
         Attributes are in the domain's order.
 
         References

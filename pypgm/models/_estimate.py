@@ -174,8 +174,8 @@ def estimate(
     Returns
     -------
     GraphicalModel or RegionGraphModel
-        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C after the first iteration ends the
-        search and returns the best point so far, whose ``model.fit.status`` is "interrupted", with an
+        The latter for a region graph; ``model.fit`` has the reason of its end. Ctrl-C after the first iteration ends
+        the search and returns the best point so far, whose ``model.fit.status`` is "interrupted", with an
         `EstimateInterruptedWarning`.
 
     Raises

@@ -239,7 +239,7 @@ class LinearQuery(Value, ABC):
 
     @checked()
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of each column: by how much one record in a cell changes the answers.
+        """Return the norm of each column: the change of the answers by one record in a cell.
 
         Parameters
         ----------

@@ -225,8 +225,8 @@ class Schema(Declaration):
     ) -> dict[str, Cells]:
         """Return the cells of all columns for some records, numbered from a first row, in the order of the schema.
 
-        Values are drawn within bins such that rules hold, and columns are made of them that are made. Where it is said
-        by what draws, each bin has a drawn distribution of its values.
+        Values are drawn within bins such that rules hold, and derived columns are made of them. With a source of such
+        draws, each bin has a drawn distribution of its values.
         """
         relations = self._relations if scattered is None else self._relations.scattered(scattered)
         all_cells = relations.cells(codes, rng, start)
