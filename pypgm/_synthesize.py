@@ -44,7 +44,7 @@ def synthesize(
     Parameters
     ----------
     source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
-        The records, one a row. Frames are those of pandas, polars and pyarrow, lazy ones too, and others that narwhals
+        The records, one per row. Frames of pandas, polars and pyarrow, lazy ones too, and others that narwhals
         knows; a path names a CSV, Parquet or DuckDB file, by its ending.
     schema : Schema, Domain, mapping or path
         Public knowledge of its columns: a schema, the contents of a schema file, or the path of one. It states how many

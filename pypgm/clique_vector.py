@@ -134,7 +134,7 @@ class CliqueVector(Shown):
         return self[self.cliques[self.home(wanted)]].project(wanted)
 
     def find(self, clique: str | Iterable[str]) -> int | None:
-        """Return the position of a clique's table, else of the first smallest one that holds it; None if none does."""
+        """Return the position of a clique's table, or of the first smallest one that holds it; None if none does."""
         if isinstance(clique, tuple) and (known := self._first.get(clique)) is not None:
             return known
         wanted = self.domain.canonical(clique)

@@ -159,7 +159,7 @@ def suite(tier: int, names: Collection[str] = ()) -> list[Check]:
         raise ValueError(f"tier must be 0, 1 or 2, got {tier}")
     unknown = [name for name in names if name not in NAMES]
     if unknown:
-        raise ValueError(f"an audit is of {', '.join(NAMES)}, got {', '.join(map(repr, unknown))}")
+        raise ValueError(f"an audit covers {', '.join(NAMES)}, got {', '.join(map(repr, unknown))}")
     checks = _of_mechanisms(names) if names else [*_foundations(), *_of_mechanisms()]
     if tier == 1:
         # An integer reveals nothing, however often it is released: a few hundred releases reach every noisy value.

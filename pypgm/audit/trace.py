@@ -253,7 +253,7 @@ class WatchedRecords(Dataset):
 
     def _read(self, kind: str, what: Any) -> None:
         if self.gone:
-            raise RecordsGoneError(f"{what} asked for after the release")
+            raise RecordsGoneError(f"{what} requested after the release")
         note = self.__dict__.get("note")
         if note is not None:
             note(kind, what)

@@ -216,7 +216,7 @@ class GraphicalModel(_Answers):
     @staticmethod
     def load(path: str) -> None:
         """Refuse files of this generation: they are pickles, which are not loaded from strangers."""
-        raise ValueError(f"{path} would be a pickle, which runs what is in it; pypgm.load reads what save wrote")
+        raise ValueError(f"{path} would be a pickle, which can run code; pypgm.load reads the files of save")
 
 
 def _engine_measurements(bridge: Bridge, measurements: Any) -> list[pypgm.LinearMeasurement]:
@@ -372,7 +372,7 @@ def _check_l2(metric: str) -> None:
 
 
 class _Logger:
-    """Prints how far marginals are from true answers, every so many calls."""
+    """Print the distance of marginals from true answers, once in a number of calls."""
 
     def __init__(self, engine: FactoredInference, true_answers: Any = None, frequency: int = 50) -> None:
         del engine

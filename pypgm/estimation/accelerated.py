@@ -180,18 +180,18 @@ def accelerated(problem: Problem, options: SolverOptions) -> Solution:
     r"""Minimise a smooth convex loss over the marginals of distributions on a domain, or those a region graph allows.
 
     The answer is an average of marginals along the path, to which potentials are fitted at the end. With
-    ``stop="validated"``, where the loss rests on measurements alone, the path is first run on measurements to which
-    further noise was added, and compared with independent ones that noise taken away leaves; it then runs on the
-    measurements themselves for as many iterations as were best, a few more as their noise is less, and `further` times
-    as many where that is asked for and costs little of what is explained: associations are shrunk less then. A loss
-    that is not smooth is approached through its smooth stages, each starting where the last one ended.
+    ``stop="validated"``, if the loss rests only on measurements, the path is first run on measurements with further
+    noise, and compared with independent ones that have that noise subtracted; it then runs on the measurements
+    themselves for the best number of iterations, with a few more as their noise is less, or `further` times that
+    number if requested and nearly as good on the held-out answers: associations are then shrunk less. A loss that is
+    not smooth is approached through its smooth stages, each starting where the last one ended.
 
     Parameters
     ----------
     problem : Problem
         The loss, the total and the start.
     options : SolverOptions
-        Where to end, limits, tolerance, callback, and when the work began.
+        End of the path, limits, tolerance, callback, and start of the work.
 
     Returns
     -------
@@ -253,7 +253,7 @@ class _Search:
         return self._paced(watch, smoothed, self.validated.pace(further), calls, status)
 
     def _paced(self, watch: Watch, smoothed: Problem, pace: Pace, calls: int, status: Status) -> Status:
-        """Follow the path on the measurements themselves as far as an earlier one tells; return why that ended."""
+        """Follow the path on the measurements themselves for the length of an earlier one; return why it ended."""
 
         def ended(taken: int, loss: float, _: float) -> Status | None:
             # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.

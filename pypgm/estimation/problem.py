@@ -106,7 +106,7 @@ class Step(NamedTuple):
     held_out : float
         The loss of the average against the measurements to validate with; 0 without them.
     slope, curvature : float
-        Of the loss over the step, which changed it by slope + curvature / 2.
+        Derivatives of the loss over the step, which changed it by slope + curvature / 2.
     calls : int
         Oracle calls taken.
     """
@@ -189,7 +189,7 @@ class Problem(ABC):
     start_for : callable, optional
         The start that other answers to the same queries suggest; None where the start does not rest on answers.
     held_out : tuple of LinearMeasurement
-        What was measured, where the loss has thinned answers to the same queries: the rest of it validates.
+        Measurements whose thinned answers the loss has; their rest validates.
     terms : list of Term, optional
         The loss as the compiled solvers take it, without answers; None if they do not.
     """
@@ -210,7 +210,7 @@ class Problem(ABC):
 
     @property
     def tables(self) -> CliqueVector:
-        """Tables over the cliques that an engine works on, of any values: one holds each clique the loss reads."""
+        """Tables of any values over the cliques of an engine; each clique of the loss lies in one of them."""
         return self.start
 
     def evaluate(self, loss: Loss) -> Evaluate:
@@ -218,7 +218,7 @@ class Problem(ABC):
         return loss.on(self.tables.domain, self.tables.cliques)
 
     def validation(self) -> Evaluate | None:
-        """Return the loss of what is left of measurements to validate with; None if none was held out."""
+        """Return the loss of the part of measurements left to validate with; None if none was held out."""
         if not self.held_out:
             return None
         return self.evaluate(L2(left_to_validate(self.held_out, self.loss.measurements)))
@@ -244,7 +244,7 @@ class Problem(ABC):
         return Term(home, lowered_map, np.atleast_1d(1.0 / np.square(m.stddev)))
 
     def arrays(self) -> list[_Arrays]:
-        """Return the terms as the compiled solvers take them, with answers and what validates."""
+        """Return the terms for the compiled solvers, with answers and validation data."""
         measurements, nothing = self.loss.measurements, np.empty(0)
         answered = zip(self.terms or (), measurements, self.held_out or itertools.repeat(None), strict=False)
         return [

@@ -1,4 +1,4 @@
-"""The covariance of the generalised least squares estimate: what noise leaves uncertain where nothing else binds."""
+"""The covariance of the generalised least squares estimate: the uncertainty by noise, without other constraints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LeastSquares:
     Attributes
     ----------
     offsets : dict of clique to int
-        Where the parameters of each interaction begin.
+        Position of the first parameter of each interaction.
     covariance : ndarray, shape (parameters, parameters)
         Covariance of the parameters, in squared counts.
     """
@@ -62,9 +62,9 @@ def least_squares(
     domain : Domain
         The attributes.
     measurements : sequence of LinearMeasurement
-        Their noise alone counts, not their values.
+        Only their noise counts, not their values.
     total_is_known : bool
-        Whether the number of records is no estimate.
+        Whether the number of records is not an estimate.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def _design(domain: Domain, clique: Clique, offsets: dict[Clique, int], paramete
 
 
 def _part(size: int, interacts: bool) -> NDArray[np.float64]:
-    """Return an orthonormal basis of what sums to 0, shape (size, size - 1), or the evenly spread unit."""
+    """Return an orthonormal basis of the vectors that sum to 0, shape (size, size - 1), or the even unit vector."""
     if not interacts:
         return np.full((size, 1), 1 / size)
     basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]

@@ -1,8 +1,8 @@
 """The stop rule: an estimate ends where fitting further would fit noise, as the part of answers held out says.
 
-A path is first run on thinned measurements and validated with what thinning left, the held-out answers (`thinned`,
-`left_to_validate`), until `Validation` ends it; it is then run on the measurements themselves for as many iterations as
-were best, and a few more (`to_the_end` in `accelerated.py`), or further where that is asked for and held-out answers
+A path is first run on thinned measurements and validated with the rest, the held-out answers (`thinned`,
+`left_to_validate`), until `Validation` ends it; it is then run on the measurements themselves for the best number of
+iterations and a few more (`to_the_end` in `accelerated.py`), or further if that is requested and held-out answers
 permit it.
 """
 
@@ -19,7 +19,7 @@ from pypgm.estimation.fit import Status
 from pypgm.estimation.measurement import LinearMeasurement
 
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
-BEYOND = _THINNING**-2  # what is added to an answer before it is fitted is subtracted so many times from its validation
+BEYOND = _THINNING**-2  # multiple of the noise added to a fitted answer that is subtracted from its validation
 _SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
@@ -28,7 +28,7 @@ def thinned(
 ) -> list[LinearMeasurement]:
     """Return measurements with answers to fit: y + c xi, where xi ~ Normal(0, v) and v is the variance of y.
 
-    What is left to validate has the same mean; for Gaussian noise it is independent, for any noise of that variance
+    The rest, left to validate, has the same mean; for Gaussian noise it is independent, for any noise of that variance
     uncorrelated. Without a source of noise it is a fixed one.
     """
     source = as_generator(_SEED if rng is None else rng)
@@ -44,15 +44,15 @@ def left_to_validate(
 
 
 def noise_left(measurements: Sequence[LinearMeasurement]) -> float:
-    """Return the loss of the truth, in the mean, against what is left of measurements to validate."""
+    """Return the expected loss of the truth against the part of measurements left to validate."""
     return (1 + BEYOND) / 2 * sum(m.values.size for m in measurements)
 
 
 def unthinned_count(best: int) -> int:
     """Return the number of iterations to take, given the best number on thinned measurements.
 
-    Those have sqrt(1 + c^2) times the noise, and the best count falls with about the root of the noise: on pairs of
-    the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.
+    Thinned answers have sqrt(1 + c^2) times the noise, and the best count falls with about the root of the noise: on
+    pairs of the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.
     """
     return int(best * (1 + _THINNING**2) ** 0.25)
 
@@ -109,8 +109,8 @@ class Validation:
     def permits(self, further: float) -> bool:
         """Return whether a path may go `further` times as far as is best.
 
-        It may where that takes back less than a quarter of what is explained of the held-out loss, give or take the
-        standard deviation of that loss. Where dependence is weak beside noise it takes back more: what comes is noise.
+        It may if that takes back less than a quarter of the explained held-out loss, give or take the standard
+        deviation of that loss. If dependence is weak compared with noise, it takes back more: further steps fit noise.
         """
         then = self._history[min(math.ceil(further * self.best), len(self._history)) - 1]
         explained = self._history[0] - self.least

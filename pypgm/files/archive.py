@@ -78,7 +78,7 @@ def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None)
 
     replaced = _replaced(fields, entries)
     if not all(held):
-        raise ValueError("it has measurements that nothing in it holds")
+        raise ValueError("it has measurements that nothing in it uses")
     return replaced
 
 
@@ -100,7 +100,7 @@ def _bytes(value: object) -> int:
 
 
 def _entry_text(entry: Mapping[str, Any]) -> str:
-    """Return a text that is equal for equal measurements alone."""
+    """Return a text that is equal only for equal measurements."""
     return json.dumps(entry, default=lambda value: line_of("", plain_array(np.asarray(value))))
 
 
@@ -275,5 +275,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; ``ValueError`` if a name comes twice."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return entries

@@ -167,7 +167,7 @@ _PRIVACY = Record(
             int,
             "how many records of one person there may be; absent where any one record is meant",
         ),
-        "person?": ([str], "columns that name a person, of whose records so many are kept"),
+        "person?": ([str], "columns that name a person; `records_per_person` of their records are kept"),
     },
 )
 BUDGET = Record(

@@ -41,7 +41,7 @@ def saturate(cliques: Iterable[Indices], max_regions: int) -> tuple[list[Indices
     cliques : iterable of tuple of int
         Ascending attribute indices; empty cliques add nothing.
     max_regions : int
-        Where there are more regions they come without edges, and perhaps not all.
+        If there are more regions, they come without edges, and perhaps not all.
 
     Returns
     -------
@@ -140,7 +140,8 @@ def _parts(*regions: Indices) -> Iterator[Indices]:
 def minimal_edges(sizes: Sequence[int], regions: Sequence[Indices], edges: Iterable[Edge]) -> list[Edge]:
     """Return the edges without those that add no constraint: the local polytope stays the same.
 
-    Of the parents of a region that are connected through common ancestors only the one with the smallest table is kept.
+    Among the parents of a region that are connected through common ancestors, only the one with the smallest table is
+    kept.
     """
     parents: list[list[int]] = [[] for _ in regions]
     for parent, child in edges:
@@ -248,7 +249,7 @@ class RegionGraph(Shown):
     ) -> RegionGraph:
         """Return the closure of cliques under intersection, with the edges of its covering relation.
 
-        Every agreement between two cliques that local constraints can ask for is asked for.
+        Every agreement between two cliques that local constraints can require is required.
 
         Parameters
         ----------
@@ -290,7 +291,7 @@ class RegionGraph(Shown):
 
     @classmethod
     def factor_graph(cls, domain: Domain, cliques: Cliques, *, max_bytes: float | None = None) -> RegionGraph:
-        """Return the graph of the cliques and their single attributes: cliques agree on one-way marginals alone."""
+        """Return the graph of the cliques and their single attributes: cliques agree only on one-way marginals."""
         given = _checked(domain, cliques)
         scopes = {c for c in given if c}
         pairs = [(scope, (i,)) for scope in scopes if len(scope) > 1 for i in scope]
@@ -316,7 +317,7 @@ class RegionGraph(Shown):
         cliques: Cliques | None = None,
         max_bytes: float | None = None,
     ) -> RegionGraph:
-        """Return a graph of one's own.
+        """Return the graph of given regions and edges.
 
         Parameters
         ----------
@@ -395,7 +396,7 @@ class RegionGraph(Shown):
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         from pypgm.graphs.pictures import draw_graph, names_and_cells
 
@@ -442,5 +443,5 @@ def _check_edges(pairs: Sequence[tuple[Clique, Clique]]) -> None:
     try:
         cycle = networkx.find_cycle(networkx.DiGraph(pairs))
     except networkx.NetworkXNoCycle:
-        raise ValueError(f"a child must lie inside its parent: {bad[1]} is no proper part of {bad[0]}") from None
+        raise ValueError(f"a child must lie inside its parent: {bad[1]} is not a proper part of {bad[0]}") from None
     raise ValueError(f"the edges {' -> '.join(str(p) for p, _ in cycle)} -> {cycle[-1][1]} form a cycle")

@@ -46,7 +46,7 @@ def marginals(
     Raises
     ------
     ImpossibleEvidenceError
-        If no joint assignment is left any weight.
+        If no joint assignment keeps any weight.
     ModelTooLargeError
         If the junction tree does not fit the memory available.
     ValueError
@@ -83,7 +83,7 @@ class Calibrated:
         Returns, within a clock, the marginals of its cliques, counts, in the order of its nodes; called once, when one
         is needed.
     total : float
-        What each of them sums to.
+        Sum of each of them.
     known : CliqueVector, optional
         More marginals that are at hand.
     """
@@ -165,7 +165,7 @@ class Calibrated:
         return by_pair | {c: by_pair[c[::-1]].reshape([shape[a] for a in c[::-1]]).T.flatten() for c in turned}
 
     def _by_attribute(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Put first that attribute of each pair whose values are fewest for those it is asked for with, in groups."""
+        """Put first the attribute of each pair that has fewer values than its partners, in groups."""
         shape, worth = self.domain.shape, dict.fromkeys(itertools.chain.from_iterable(pairs), 0.0)
         for a, b in pairs:
             worth[a] += shape[b] / shape[a]
@@ -186,7 +186,7 @@ class Calibrated:
         Parameters
         ----------
         asks : sequence of Ask
-            What is asked.
+            Questions.
         owners : sequence of int
             The attribute of each block.
         blocks : sequence of ndarray, shape (rows, values)

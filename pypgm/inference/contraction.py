@@ -31,7 +31,7 @@ def check_contraction(
     domain : Domain
         The attributes.
     plan : Contraction
-        What is to be run.
+        Contraction to run.
     returned : float
         Bytes of the tables it returns.
     max_bytes : float, optional

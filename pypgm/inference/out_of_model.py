@@ -59,9 +59,9 @@ def local_answers(
     r"""Solve, for each clique r, a small problem over the distributions t on its cells.
 
     Minimises :math:`\frac12 \sum_{s \in T} \lVert P_s t - \tau_s \rVert^2`, T the maximal distinct intersections of r
-    with the regions and :math:`\tau_s` what the smallest region that holds s says. Of all minimisers it is the one
-    closest to the prior in relative entropy; of largest entropy where the prior is uniform. Where one table has all
-    the marginals it is found by proportional fitting, else by entropic mirror descent.
+    with the regions and :math:`\tau_s` the marginal of the smallest region that holds s. Among all minimisers it is
+    the one closest to the prior in relative entropy; the one of largest entropy if the prior is uniform. Where one
+    table has all the marginals it is found by proportional fitting, else by entropic mirror descent.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def local_answers(
     priors : sequence of ndarray, optional
         For each clique a non-negative table, any positive sum; uniform by default. Zeros stay zero.
     iterations : int
-        Most sweeps of fitting, and half of what fitting and descent together may take; tables of more than 10,000
-        cells take fewer, 25 and 50 from 160,000 on.
+        Most sweeps of fitting, and half the number of steps that fitting and descent together may take; tables of more
+        than 10,000 cells take fewer, 25 and 50 from 160,000 on.
 
     Returns
     -------
@@ -124,7 +124,7 @@ _SUBMODEL_CELLS = 1e5
 def combined_answers(
     index: RegionIndex, tree: BoundedTree, cliques: Sequence[Clique], clock: Clock
 ) -> list[LocalAnswer]:
-    """Answer from a bounded tree, corrected to violate least what the regions say: of all such tables the nearest one.
+    """Answer from a bounded tree, corrected to violate the regions least: the nearest of all such tables.
 
     The tree carries dependence from region to region, the correction makes the answer agree with each region that
     shares attributes with it. Cliques stand in the domain's order.
@@ -146,7 +146,7 @@ def submodel_answers(index: RegionIndex, cliques: Sequence[Clique], clock: Clock
     """Answer each clique from the table of largest entropy over a few more attributes, given all regions say of it.
 
     The attributes added are those on the paths between the clique's attributes along which regions depend most, then
-    the ones that depend most on what is there, while the table has at most 100,000 cells.
+    the ones that depend most on these, while the table has at most 100,000 cells.
     """
     graph = _dependence(index)
     wider = [_widened(index, graph, c) for c in cliques]

@@ -1,7 +1,7 @@
 """Cross-validated predictions of pairs: their distances from models without their answers, and a Polya tree of counts.
 
-The pairs are dealt into folds; a model of the answers of all other folds predicts those of one (`_tables`). How far
-answers are from that, beyond their noise, tells the size of dependence that nobody measured.
+The pairs are dealt into folds; a model of the answers of all other folds predicts those of one (`_tables`). The
+distance of answers from it, beyond their noise, estimates the size of unmeasured dependence.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class CrossValidatedPairs:
     def polya_tree(self, attribute: str, more: float = 0.0) -> PolyaTree | None:
         """Return the distribution of the counts of an attribute's values, where there is an answer about each.
 
-        Counts of rare values depend on how many records there are, `more` than the model has: there is a distribution
+        Counts of rare values depend on the number of records, `more` than the model has: there is a distribution
         for each number of records that moves a value by half of its noise.
         """
         side = self.sides[attribute]
@@ -318,7 +318,7 @@ def _noise_of_attributes(
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.intp]]]:
     """Return for each attribute the variances of the noise of its values, and the groups that these were measured in.
 
-    They come from the answers about it alone; where there are none, from sums of tables.
+    They come from the answers about it alone; if there are none, from sums of tables.
     """
     direct: dict[str, NDArray[np.float64]] = {}
     sums: dict[str, NDArray[np.float64]] = {}

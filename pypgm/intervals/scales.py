@@ -1,11 +1,11 @@
 r"""The true table of a pair, given noisy answers about it and a prediction made without them.
 
-The table of the finest groups that the answers tell apart is taken to be
+The table of the finest groups that the answers distinguish is modelled as
 
 .. math:: t = P\,(1 + \sum_l u_l[\text{block}_l]) + \sqrt{P}\, z
 
 with P the prediction, z and u normal, u of standard deviation tau: at every scale l both axes are cut into 2^l runs of
-values, and each block of them has an effect of its own. Answers are linear in t with normal noise, so t given them is
+values, and each block of them has its own effect. Answers are linear in t with normal noise, so t given them is
 normal as well.
 """
 
@@ -144,7 +144,7 @@ class PairTable:
     Attributes
     ----------
     groups : list of two ndarray of int
-        The finest groups that the answers tell apart, of the values of each attribute.
+        The finest groups of the values of each attribute that the answers distinguish.
     shape : tuple of int
         Numbers of groups.
     is_merged : bool
@@ -259,7 +259,7 @@ class PairTable:
 
 
 def positive(drawn: Array, mean: Array, variances: Array, least: Array, rng: np.random.Generator) -> Array:
-    """Return draws as they are far from 0, else draws of a gamma distribution of the same mean and variance."""
+    """Return the draws if they are far from 0, or draws of a gamma distribution of the same mean and variance."""
     mean = np.maximum(mean, least)
     near = (variances > 0.25 * mean**2) | (drawn <= 0)
     shape = np.maximum(mean**2 / np.maximum(variances, 1e-300), 1e-3)

@@ -118,7 +118,7 @@ _MAX_PAIRS = 2_000  # above it there are no products: the estimate would have a 
 
 
 def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> float:
-    """Return the budget for rank products of a share of so many pairs."""
+    """Return the budget for rank products of a share of the pairs."""
     if n_pairs > _MAX_PAIRS or run.total == 0:
         return 0.0
     enough = part * n_pairs * (_stddev(run, 1.0) / (_PRODUCT_NOISE * total)) ** 2
@@ -153,7 +153,7 @@ class RankProducts:
         """Measure the pairs that have more noise otherwise, or no other question, and may depend enough.
 
         A product is no further from the independent model's than the L1 distance of the pair: where that is likely to
-        be within noise, nothing is asked. The fewer pairs are, the less noise each has.
+        be within noise, nothing is measured. The fewer pairs are, the less noise each has.
         """
         total = self._start.total
         noise: dict[Clique, float] = {}
@@ -227,7 +227,7 @@ def wide(
     ordinal: Collection[str] | None = None,
     **options: Unpack[Options],
 ) -> ModelRelease:
-    """Release a model of the records from all pairs of attributes, each measured as finely as it is worth.
+    """Release a model of the records from all pairs of attributes, each measured at its best resolution.
 
     1. A part of the budget measures single attributes.
     2. A screen measures how far all pairs are from independence, with noise.
@@ -251,8 +251,8 @@ def wide(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs by default. Larger marginals count as all of their pairs, which leave less error
-        than the marginals themselves would. Single attributes are measured in any case.
+        Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs, which leave
+        less error than the marginals themselves would. Single attributes are measured in any case.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
@@ -293,10 +293,9 @@ def wide(
     product of both ranks. The estimate goes a little beyond the best fit to held-out answers, if that costs little of
     the fit: total variation hardly changes then, and associations shrink less.
 
-    One record changes a distance by at most one record (two where it is replaced), and all P of them together by the
-    root of P times as much.
-    One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is replaced).
-    One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
+    One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
+    most the root of P times that. One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is
+    replaced). One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
     `pypgm.mechanisms.resolution.risk`.
 
     Examples
@@ -341,10 +340,10 @@ def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
 
 
 def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
-    """Return the part of rho for attributes, from the domain and the number of records alone.
+    """Return the part of rho for attributes, only from the domain and the number of records.
 
-    With A and B for what noise adds to the error of a pair if attributes or pairs got all of rho, and noise falling as
-    the root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
+    With A and B the errors that noise adds to a pair if attributes or pairs got all of rho, and noise falling as the
+    root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
     """
     domain, rho = run.domain, float(run.rho)
     cost = {a: domain.size((a,)) ** POWER for a in domain}

@@ -35,15 +35,15 @@ _HALVINGS = 60
 def hidden(expected: Array, stddevs: Array) -> Array:
     """Return the total variation that noise leaves of a table, as a share of its sum, at several standard deviations.
 
-    A cell is off by the mean absolute noise, and at most by twice what is expected in it: answers below 0 are not
-    believed, and what is missing elsewhere is too much here.
+    The error of a cell is the mean absolute noise, and at most twice its expected count: answers below 0 are not
+    believed, and counts missing elsewhere are too many here.
 
     Parameters
     ----------
     expected : ndarray, shape (cells,)
         Positive counts, of a released model.
     stddevs : ndarray, shape (levels,)
-        Of the noise of a cell, in counts.
+        Standard deviations of the noise of a cell, in counts.
 
     Returns
     -------
@@ -104,7 +104,8 @@ def cheapest(risks: Array, prices: Array, budget: float) -> NDArray[np.int64]:
     Parameters
     ----------
     risks, prices : ndarray, shape (rows, choices)
-        Of each choice; infinite where there is none. The cheapest ones together cost no more than the budget.
+        Risk and price of each choice; infinite for a missing one. The cheapest ones together cost no more than the
+        budget.
     budget : float
         Above 0.
 
@@ -125,7 +126,7 @@ def cheapest(risks: Array, prices: Array, budget: float) -> NDArray[np.int64]:
 def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     """Return the pairs of attributes that a workload's marginals hold, with how much each counts.
 
-    Pairs with an attribute of one value are left out: single attributes say all of them. Without a workload all pairs
+    Pairs with an attribute of one value are left out: single attributes determine them. Without a workload all pairs
     count the same.
 
     Raises
@@ -133,7 +134,7 @@ def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     ValueError
         If the workload is over another domain, or has queries other than whole marginals.
     TypeError
-        If it is no workload.
+        If it is not a workload.
     ModelTooLargeError
         If all pairs are more than memory can list.
     """
@@ -199,9 +200,9 @@ class _Look(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """Pairs of as many sums: which they are, and what is in these of independent ones.
+    """Pairs with the same number of sums: their positions, and the expected contents of the sums.
 
-    At each distance from independence, of its square: the signal is what the sums tell, the residual what they do not.
+    Parts of the square of each distance from independence: the signal is in the sums, the residual is not.
     """
 
     places: list[int]
@@ -245,12 +246,13 @@ class PairAllocation:
     def chosen(self, rho: float, spent: float) -> tuple[dict[Clique, Question], float]:
         """Return the questions for a budget, and the part of it for single attributes, which had `spent` before.
 
-        One multiplier on costs says which pairs are asked and what single attributes get. Noise is then equal but for
-        what it would hide of each pair: that is nearer to what turns out best than the multiplier's.
+        One multiplier on costs determines which pairs are measured and the budget of single attributes. Noise is then
+        equal except for the part that it would hide of each pair, which is nearer to the best noise found than the
+        multiplier's.
 
-        One estimate explains all answers and keeps the same part of each, of what it tells as of its noise. So a pair
-        of which that would be more noise than it tells is not asked, nor is any where the part is small. The others get
-        its part of rho, until all are worth theirs.
+        One estimate explains all answers and keeps the same part of each, of its signal as of its noise. So a pair
+        with more noise than signal is not measured, nor is any pair if that part is small. The others get its part of
+        rho, until all are worth theirs.
         """
         pairs, more = self._within(rho, spent) if rho > 0 else ([], 0.0)  # what comes first may leave nothing
         while pairs:
@@ -341,7 +343,7 @@ class PairAllocation:
             first += len(ways)
 
     def _alike(self, questions: Sequence[tuple[Clique, Resolution]]) -> list[_Alike]:
-        """Return classes of pairs with as many sums, whatever the noise."""
+        """Return classes of pairs with equally many sums, whatever the noise."""
         alike: dict[tuple[int, int], list[int]] = {}
         for i, (_, resolution) in enumerate(questions):
             alike.setdefault(resolution.sizes, []).append(i)
@@ -361,7 +363,7 @@ class PairAllocation:
     def _forecasts(self, known: Sequence[_Alike], stddevs: Array) -> tuple[Array, Array, Array]:
         """Return the mean squared signal of each pair, the error from noise, and the error left.
 
-        Noise hides no more of a sum than twice what is in it.
+        Noise hides at most twice the count of a sum.
         """
         forecasts = np.empty((3, len(stddevs)))
         for places, masses, dependence, signal, residual in known:

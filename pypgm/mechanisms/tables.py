@@ -87,7 +87,7 @@ def needs_more(name: str) -> bool:
 
 
 def takes(name: str, option: str) -> bool:
-    """Return whether a mechanism has an option of its own, such as ``workload``.
+    """Return whether a mechanism has a specific option, such as ``workload``.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def prepared(
     ignore_extra: bool,
     options: Mapping[str, Any],
 ) -> Callable[[], Release[Any]]:
-    """Check all, read the table, and return what spends the budget: the arguments are those of `pypgm.synthesize`."""
+    """Check the arguments, as of `pypgm.synthesize`, read the table, and return the function that spends the budget."""
     declared = _declared(source, schema)
     relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
     call = {"epsilon": epsilon, "delta": delta, "budget": budget, **relation, **options}
@@ -144,7 +144,7 @@ def prepared(
 
 
 def _declared(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:
-    """Return a schema of what was given for one."""
+    """Return the schema from a schema argument."""
     if schema is None and isinstance(source, EncodedRecords):
         return source.frame.schema or Schema.of(source.frame.domain)
     if schema is None:

@@ -1,4 +1,4 @@
-"""Graphical models: estimated from measurements, asked, drawn from, saved."""
+"""Graphical models: estimation, answers, records and files."""
 
 from pypgm.models._estimate import estimate
 from pypgm.models.graphical_model import GraphicalModel

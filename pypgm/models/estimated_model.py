@@ -18,7 +18,7 @@ class EstimatedModel(ReleasedModel, Protocol):
 
     @property
     def is_exact(self) -> bool:
-        """True if marginals are those of one joint distribution."""
+        """Whether marginals are those of one joint distribution."""
 
     @property
     def marginals(self) -> CliqueVector:

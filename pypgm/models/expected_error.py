@@ -34,7 +34,7 @@ def standard_errors(simulation: Simulation, method: str) -> list[Factor]:
     """Return a table of standard errors for each clique; see `Model.standard_error`."""
     model, cliques, recipe = simulation.model, simulation.cliques, simulation.recipe
     if not recipe.measurements:
-        raise ValueError("a standard error is that of the noise of measurements; the model was estimated without any")
+        raise ValueError("a standard error comes from the noise of measurements; the model was estimated without any")
     if not cliques:
         return []
     domains = [model.domain.project(c) for c in cliques]
@@ -67,7 +67,7 @@ def _beyond_least_squares(model: EstimatedModel, recipe: Recipe, evidence: Evide
 
 
 def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique], solution: LeastSquares | None) -> str:
-    """Return the influence on the answers besides the measurements, an empty text if there is none."""
+    """Return the name of an influence on the answers besides the measurements, or an empty text."""
     if solution is None:
         return "the system is too large, or the measurements do not determine all of it"
     beyond = [c for c in cliques if not solution.holds(c)]
@@ -80,7 +80,7 @@ def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique]
 
 
 def _bootstrap(simulation: Simulation) -> list[NDArray[np.float64]]:
-    """Return the standard deviation of answers over estimates from what the model would have been measured as."""
+    """Return the standard deviation of answers over estimates from simulated measurements of the model."""
     model, clock, measurements = simulation.model, simulation.clock, simulation.recipe.measurements
     tables = model.project_many([m.clique for m in measurements], n_threads=clock.n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(measurements, tables, strict=True)]
@@ -142,10 +142,10 @@ def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
 
 
 def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """Return the standard deviations of counts that were not measured, or only in sums, about those of a model.
+    """Return the standard deviations of counts that were not measured, or only in sums, around those of a model.
 
-    What a mechanism leaves out, or merges, it takes to depend less than noise would hide; so a count may be off by some
-    of the noise, and a small one by some of itself.
+    Attributes that a mechanism leaves out, or values that it merges, are assumed to depend less than noise would hide;
+    so a count may be off by some of the noise, and a small one by some of itself.
     """
     counts = np.maximum(answers, 0.0)
     return np.asarray(_HIDDEN_SHARE * counts / (1.0 + counts / noise))
@@ -300,16 +300,16 @@ def _hidden(
 
 
 class SquaredErrors:
-    """Squared errors of the answers of made-up tables: of each cell, and of answers of about the same size.
+    """Squared errors of the answers of made-up tables, for each cell and for answers of about the same size.
 
-    A cell's own tell how far estimates fall from a truth that is the model; what is asked is how far the truth is from
-    an estimate. The two differ where few cells are large and most are next to nothing: noise makes large answers of
-    small counts, and of many answers of a tenth of a record one in ten has a record. So a cell's error is the larger of
-    its own and that of answers of its size, between two powers of two, whose true counts are above 0.
+    A cell's own errors are distances of estimates from a truth that is the model; the question is the distance of the
+    truth from an estimate. The two differ where few cells are large and most are next to nothing: noise makes large
+    answers of small counts, and of many answers of a tenth of a record one in ten has a record. So the error of a cell
+    is the larger of its own and that of answers of its size, between two powers of two, whose true counts are above 0.
     """
 
     def __init__(self, *sizes: int) -> None:
-        """Begin with some tables of so many cells, which follow each other in what is given."""
+        """Begin with tables of the given numbers of cells, one after the other in the data."""
         self._ends = np.cumsum(sizes)
         self._bins = _SIZES * np.repeat(np.arange(len(sizes)), sizes)  # where those of each cell's table begin
         self._of_cell = np.zeros(self._bins.size)
@@ -317,7 +317,7 @@ class SquaredErrors:
         self._record = np.ones(len(sizes))  # of probabilities it is less
 
     def add(self, answers: NDArray[np.float64], true: NDArray[np.float64]) -> None:
-        """Add those of some tables."""
+        """Add the squared errors of some tables."""
         squares, there = np.square(answers - true), true > 0
         size = _size(answers[there]) + self._bins[there]
         self._of_cell += squares
@@ -327,7 +327,7 @@ class SquaredErrors:
         self._record = np.minimum(self._record, least)
 
     def squared(self, answers: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
-        """Return the squared errors to expect of the model's answers after so many tables."""
+        """Return the expected squared errors of the model's answers after these tables."""
         size, of_cell = _size(answers) + self._bins, self._of_cell / draws
         alike = np.divide(self._of_size[size], self._answers[size], out=of_cell.copy(), where=self._answers[size] > 0)
         # Cells may have been measured with unlike noise: what others of the size do tells only so much of one.
@@ -348,7 +348,7 @@ def _size(answers: NDArray[np.float64]) -> NDArray[np.signedinteger]:
 def expected_total_variation(
     model: Reestimated, cliques: Sequence[Clique], draws: int, clock: Clock
 ) -> NDArray[np.float64]:
-    """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
+    """Return the expected total variation distance between answers and records of each clique, 0 .. 1."""
     draws = checked_integer("draws", draws, 1)
     simulation = Simulation(model, cliques, None, draws, as_generator(0), clock)
     distances = [_distances(estimated, true) for estimated, true in _worlds(simulation)]
@@ -370,7 +370,7 @@ def _in_all(model: EstimatedModel, hidden: Sequence[NDArray[np.float64] | float]
 
 
 def _worlds(simulation: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
-    """Yield answers of the model of a made-up table, and the table's own, as often as asked and as time allows.
+    """Yield answers of the model of a made-up table, and the table's own, up to a number of tables and a time.
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """

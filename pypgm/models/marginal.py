@@ -36,11 +36,11 @@ class RegionAnswer(Factor):
     Attributes
     ----------
     method : str
-        As given.
+        Name of the method, as given.
     violation : float
-        Mean L1 distance between marginals of the answer and what regions say of the same attributes, as a fraction of
-        the total: over the maximal intersections of the clique with regions, or, where a region holds the clique,
-        over the smallest few regions that do.
+        Mean L1 distance between marginals of the answer and those of regions on the same attributes, as a fraction of
+        the total: over the maximal intersections of the clique with regions, or, if regions hold the clique, over the
+        smallest few of these.
     """
 
     __slots__ = ("method", "violation")
@@ -69,9 +69,9 @@ class Marginal(Shown):
     Attributes
     ----------
     counts : Factor
-        As `GraphicalModel.project` gives them, or `query` under evidence.
+        Counts by `GraphicalModel.project`, or `query` under evidence.
     errors : Factor
-        As `GraphicalModel.expected_error` gives them; inf where nothing is known.
+        Errors by `GraphicalModel.expected_error`; inf where nothing is known.
     basis : {"measured", "merged", "unmeasured", "unknown"}
         Basis of the counts, see `GraphicalModel.basis`.
 
@@ -96,7 +96,7 @@ class Marginal(Shown):
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
-            Whose frame; it must be installed.
+            Library of the frame; it must be installed.
 
         Raises
         ------

@@ -83,7 +83,7 @@ def bounded_tree(
     max_cells : float
         Cells of the tree's cliques; a spanning forest of the measured pairs is kept whatever it needs.
     previous : BoundedTree, optional
-        The tree of the model before the last measurement: what it kept is kept, pairs are ranked in the order of
+        The tree of the model before the last measurement: its pairs are kept, pairs are ranked in the order of
         measurement, and the fit starts from it. Without one pairs are ranked by mutual information.
     noise : float
         Standard deviation of the counts that the regions were estimated from.
@@ -103,7 +103,7 @@ def bounded_tree(
 def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> BoundedTree:
     """Fit the targets, in counts of equal variance, with the exact estimator: some steps from independence.
 
-    The optimum would be where noise is fitted best: on the edge of what is possible, with cells ruled out that are not.
+    The optimum would fit the noise best: at the boundary, with possible cells ruled out.
     """
     domain, total = index.domain, index.total
     stddev = float(np.sqrt(total))
@@ -129,7 +129,7 @@ def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> Bound
 def kikuchi_potentials(graph: RegionGraph, marginals: CliqueVector, total: float) -> CliqueVector:
     r"""Return the natural logs of :math:`\prod_r \tau_r^{c_r}`, :math:`c_r` the Bethe counting numbers.
 
-    Of all joint weights it is the one whose generalised belief propagation has these marginals for a fixed point; on
+    It is the one set of joint weights whose generalised belief propagation has these marginals for a fixed point; on
     the regions of a junction tree it is the distribution itself. Where a larger region rules a cell out, a smaller one
     of negative number need not say so too.
     """
@@ -161,8 +161,8 @@ class RegionGraphModel(Model[RegionAnswer]):
     five methods, by default the second where regions hold each pair of the clique's attributes, else the first:
 
     - ``"combined"``: a junction tree within a budget of cells is fitted to the pseudo-marginals, and its
-      answer is corrected, as little as possible in relative entropy, to violate least what the regions say of parts of
-      the clique. If the tree holds all regions this is the exact graphical model.
+      answer is corrected, as little as possible in relative entropy, to violate the regions' marginals of parts of the
+      clique least. If the tree holds all regions this is the exact graphical model.
     - ``"local"``: the same correction of a uniform table; it sees only regions that share attributes with the clique.
     - ``"submodel"``: the table of largest entropy over the clique and the attributes that tie it together.
     - ``"expanded"``: one run of convex belief propagation on the graph with the clique added.
@@ -181,7 +181,7 @@ class RegionGraphModel(Model[RegionAnswer]):
     fit : Fit, optional
         End of the estimate.
     folding : Folding, optional
-        Attributes that are functions of those of the graph, and are answered for all the same.
+        Attributes that are functions of those of the graph, and can be asked for like them.
     masks : sequence of (clique, ndarray of bool), optional
         Structural zeros: cliques, and whether each cell may hold records.
     recipe : Recipe, optional
@@ -353,7 +353,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         return answers
 
     def _method_for(self, clique: Clique) -> Method:
-        """Return the default method for a clique; where regions hold all its pairs, a tree adds noise alone."""
+        """Return the default method for a clique; if regions hold all its pairs, a tree adds only noise."""
         pairs = set(itertools.combinations(clique, 2))
         return "local" if len(pairs) > 1 and pairs <= self._pairs else "combined"
 

@@ -112,11 +112,11 @@ _REFINED_COUNT_BYTES = (
 
 
 def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: bool) -> list[list[Clique]]:
-    """Return the cliques that records are refined towards, unless `alone` first with pairs that none of them holds.
+    """Return the cliques that records are refined towards, first with other pairs unless `alone`.
 
-    Records that are refined towards the cliques alone lose what else the model says of pairs. Those of the fewest cells
-    are taken, at most as many as there are cliques. Of a `noisy` model all are refined towards at once: what the
-    cliques alone would gain is far below the noise.
+    Records that are refined only towards the cliques lose the model's dependence of other pairs. Those of the fewest
+    cells are taken, at most as many as there are cliques. For a `noisy` model all are targets at once: the gain of the
+    cliques by themselves is far below the noise.
     """
     if alone or not cliques:
         return [[*cliques]] if cliques else []
@@ -152,10 +152,10 @@ def refined_records(
     *,
     noise: float = 0.0,
 ) -> dict[str, NDArray[np.signedinteger]]:
-    """Change values of records, one at a time, where that brings the counts nearer to the regions' marginals.
+    """Change values of records, one at a time, if that brings the counts nearer to the regions' marginals.
 
-    What no region speaks of stays as it was drawn, as far as the regions allow. Cells that are exactly 0 in a region
-    receive no record.
+    Attributes that no region relates stay as they were drawn, as far as the regions allow. Cells that are exactly 0 in
+    a region receive no record.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def draw_records(
     model's to a fraction of a record. New attributes are independent of all others given the separator, as the model
     says.
 
-    Where all cliques are single attributes or pairs, every count over a clique and every one-way count is less than 2
+    If all cliques are single attributes or pairs, every count over a clique and every one-way count is less than 2
     from the model's, scaled to `rows`. In larger cliques every count over a clique is less than 2 from
     :math:`n_s\, p(\text{new} \mid s)`, with :math:`n_s` the records that have the separator value :math:`s`.
     Structural zeros stay zero, whatever becomes of the one-way counts.
@@ -257,7 +257,7 @@ def draw_records(
         value that an earlier node has drawn; if `rows` is negative, or rows or the cells of a table exceed
         2,147,483,647.
     ModelTooLargeError
-        If the records, or what the largest table takes while it is drawn from, do not fit in memory.
+        If the records, or the work space of the largest table, do not fit in memory.
     TypeError
         If `rows` is not an integer.
 
@@ -298,7 +298,7 @@ def draw_records(
 
 
 def _draws(node: TreeNode, margin: Clique) -> Iterator[tuple[Clique, Clique, Clique]]:
-    """Yield the cliques drawn for a node, what each is given, and its attributes whose counts are kept close."""
+    """Yield the cliques drawn for a node, the attributes that each is given, and those whose counts are kept close."""
     if node.separator or margin == node.clique:
         yield node.clique, node.separator, margin
     else:
@@ -335,7 +335,7 @@ def _margins(tree: JunctionTree) -> list[Clique]:
     """Choose for each node the margin whose counts are kept close to their expectation.
 
     It is the largest separator that becomes complete with the node, since the counts of a separator are what the next
-    node starts from. Without one it is the new attributes, and in a root the largest attribute alone.
+    node starts from. Without one it is the new attributes, and in a root only the largest attribute.
     """
     domain = tree.domain
     first: dict[str, int] = {}

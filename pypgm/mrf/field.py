@@ -42,12 +42,12 @@ def draw_edges(attributes: Sequence[str], edges: Mapping[tuple[str, str], float]
     edges : mapping of (str, str) to float
         Strengths, at least 0.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
     """
     n = max(len(attributes), 1)
     side = float(np.clip(1.0 + 0.45 * n, 4.0, 14.0))
@@ -78,7 +78,7 @@ _KIND = "markov random field"
 
 
 class MarkovRandomField(Shown, CountedModel):
-    """A distribution whose log-density is a sum of tables, of a number of records.
+    """A distribution with a number of records, whose log-density is a sum of tables.
 
     Records are drawn exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly, with a
     `ModelTooLargeError` where the junction tree does not fit.
@@ -159,7 +159,7 @@ class MarkovRandomField(Shown, CountedModel):
         weights, fields = np.zeros((offsets[-1],) * 2), np.zeros(offsets[-1])
         for i, scope in enumerate(self.potentials.scopes):
             if len(scope) > 2:
-                raise ValueError(f"weights are those of pairs; the field has a table over {len(scope)} attributes")
+                raise ValueError(f"weights are defined for pairs; the field has a table over {len(scope)} attributes")
             codes = [slice(offsets[a], offsets[a + 1]) for a in scope]
             table = self.potentials.table(i).reshape([self.domain.shape[a] for a in scope])
             if len(scope) == 2:
@@ -173,8 +173,7 @@ class MarkovRandomField(Shown, CountedModel):
     def weights(self) -> NDArray[np.float64]:
         """Weights of pairs, shape (D, D), D the sum of sizes: W_ij(a, b) at (offset of i + a, offset of j + b).
 
-        Symmetric; rows and columns of each block sum to 0. ``ValueError`` where a table is over more than two
-        attributes.
+        Symmetric; rows and columns of each block sum to 0. ``ValueError`` if a table is over more than two attributes.
         """
         return self._centred.weights
 
@@ -186,7 +185,7 @@ class MarkovRandomField(Shown, CountedModel):
     def strengths(self) -> NDArray[np.float64]:
         """Return the largest absolute weight between each two attributes, shape (n, n).
 
-        In a field of higher order or with zeros a table counts for each pair in it, by its largest absolute entry.
+        In a field of higher order or with zeros, a table counts for each of its pairs, by its largest absolute entry.
         """
         if np.isfinite(self.potentials.values).all() and all(len(scope) <= 2 for scope in self.potentials.scopes):
             return self._centred.strengths()
@@ -240,7 +239,7 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.query(targets, evidence)
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given evidence on some; as of a `BayesianNetwork`."""
+        """Return the probabilities of every attribute, given evidence on some, as for a `BayesianNetwork`."""
         tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
         return {
             a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
@@ -251,11 +250,11 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.map(evidence)
 
     def log_partition(self, evidence: Evidence | None = None) -> float:
-        """Return log Z, the natural log of the sum of all weights, of those that agree with what is known."""
+        """Return log Z, the natural log of the sum of the weights of all states that agree with the evidence."""
         return self.graphical_model.log_partition(evidence)
 
     def log_probability(self, evidence: Evidence) -> float:
-        """Return the natural log of the probability of what is known."""
+        """Return the natural log of the probability of the evidence."""
         return self.graphical_model.log_probability(evidence)
 
     def to_networkx(self) -> networkx.Graph[str]:
@@ -273,7 +272,7 @@ class MarkovRandomField(Shown, CountedModel):
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         return draw_edges(self.domain.attributes, self._edges(), ax)
 

@@ -61,7 +61,7 @@ class FieldRun(Entry):
         return self.table.domain
 
     def learn(self, plan: Plan, steps: int | None) -> FieldRelease:
-        """Spend the budget: a hundredth on the total where that is private, equal parts of the rest on all nodes."""
+        """Spend the budget: a hundredth on the total if it is private, equal parts of the rest on all nodes."""
         wanted = None if steps is None else checked_integer("steps", steps, 1)
         FrankWolfe(self.table, Regressions(plan.features, plan.nodes, plan.radius, wanted or MOST_STEPS))  # as a check
         budget = self.table.ledger.remaining()
@@ -133,7 +133,7 @@ def learn_ising(
         as are open columns, whose number of values is not known yet.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its
-        absolute field. A smaller one shrinks what is learned, a larger one adds noise.
+        absolute field. A smaller one shrinks the weights, a larger one adds noise.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     steps : int, optional
@@ -158,7 +158,7 @@ def learn_ising(
     BudgetError
         If all of the budget of an open table was spent.
     TypeError
-        If the budget or the relation is given twice or not at all, or a table has counts alone and no records. All of
+        If the budget or the relation is given twice or not at all, or a table has only counts and no records. All of
         these are raised before anything is spent.
 
     References
@@ -193,14 +193,14 @@ def learn_pairwise(
 
     Each two codes of an attribute have one logistic regression on the records that have one of them: which of the two
     it is, from indicators of the other attributes' codes, with :math:`\|w\|_1 \le 2 k \lambda` and k the largest
-    number of values. A record takes part in k - 1 of an attribute's regressions, so that each costs that part of what
-    the attribute gets, not one of k (k - 1) / 2. Weights are read in the centred gauge, and both directions of a pair
-    are averaged. Attributes with two values alone are learned as an Ising model, which is the same.
+    number of values. A record takes part in k - 1 of an attribute's regressions, so that each costs that part of the
+    attribute's budget, not one of k (k - 1) / 2. Weights are read in the centred gauge, and both directions of a pair
+    are averaged. Attributes of two values only are learned as an Ising model, which is the same.
 
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_ising`; attributes have up to 256 values, and columns may be open.
+        See `learn_ising`; attributes have up to 256 values, and columns may be open.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum over a node's pairs of their largest
         absolute weight, and its largest absolute field.
@@ -216,7 +216,7 @@ def learn_pairwise(
         If an attribute has more than 256 values, the domain has no attributes, a number is out of range, or the records
         are weighted.
     TypeError
-        As `learn_ising`.
+        As in `learn_ising`.
 
     References
     ----------
@@ -255,7 +255,7 @@ def learn_t_wise(
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_ising`.
+        See `learn_ising`.
     radius : float
         :math:`\lambda`, public: at least the largest sum of the absolute coefficients of h that share an attribute.
     order : int
@@ -271,7 +271,7 @@ def learn_t_wise(
     ValueError
         If an attribute has not two values, there are more than 65536 products of signs, or as `learn_ising`.
     TypeError
-        As `learn_ising`.
+        As in `learn_ising`.
 
     References
     ----------

@@ -124,13 +124,13 @@ class Sample(Shown):
     Attributes
     ----------
     data : Dataset
-        The records, uint8 columns. Those of Gibbs sampling stand draw by draw: chain 0, chain 1, ….
+        The records, uint8 columns. Records of Gibbs sampling are in the order of draws: chain 0, chain 1, ….
     method : {"exact", "coupling", "gibbs"}
         Records are independent unless it is "gibbs".
     n_chains : int
         Chains of Gibbs sampling; the number of records otherwise.
     sweeps : int
-        Passes over all nodes: those of a chain, or the most that coupling from the past needed; 0 if exact.
+        Passes over all nodes: of a chain, or the most that coupling from the past needed; 0 if exact.
     """
 
     data: Dataset
@@ -198,12 +198,12 @@ def sample(
         model; records depend on each other and on `burn_in`: look at `Sample.r_hat` and `Sample.effective_size`.
         "auto": the first of them that applies and is fast.
     n_chains, burn_in, thin : int
-        Of Gibbs sampling: chains, each from a uniform state of its own; sweeps before the first record; sweeps a
-        record. Coupling and exact sampling do not use them.
+        For Gibbs sampling: chains, each from its own uniform state; sweeps before the first record; sweeps per record.
+        Coupling and exact sampling do not use them.
     rng : Generator, int or None
         Source of the one seed on which the records depend.
     n_threads : int
-        0 for all; the records do not depend on it.
+        Number of threads, 0 for all; the records do not depend on it.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def sample(
     Raises
     ------
     ValueError
-        If potentials are NaN, infinite or of more than 256 values an attribute; if the model does not suit `method`,
+        If potentials are NaN, infinite or of more than 256 values per attribute; if the model does not suit `method`,
         or a number is out of range.
     ModelTooLargeError
         If `method` is "exact" and the junction tree does not fit.
@@ -250,7 +250,7 @@ def sample(
 def _check_sizes(domain: Domain) -> None:
     for name, size in zip(domain.attributes, domain.shape, strict=True):
         if size > _MOST_CODES:
-            raise ValueError(f"sampling takes up to {_MOST_CODES} values an attribute; {name!r} has {size}")
+            raise ValueError(f"sampling takes up to {_MOST_CODES} values per attribute; {name!r} has {size}")
 
 
 def _is_small(potentials: CliqueVector) -> bool:
@@ -261,7 +261,7 @@ def _is_small(potentials: CliqueVector) -> bool:
 
 
 def _exact(job: _Job) -> Sample:
-    """Draw each attribute given those of its clique that are drawn already, root first."""
+    """Draw each attribute given the drawn ones of its clique, root first."""
     tree = JunctionTree.of(job.potentials)
     conditionals: dict[str, Factor] = {}
     for node, table in zip(tree.nodes, tree.tables(job.potentials, n_threads=job.n_threads), strict=True):

@@ -63,7 +63,7 @@ class Agreement:
     threshold : int
         Noisy votes that are needed.
     scale : Fraction
-        Of the discrete Laplace noise on votes.
+        Scale of the discrete Laplace noise on votes.
     """
 
     edges: Edges | None
@@ -76,13 +76,13 @@ class Stability:
 
     Every record gets a block by itself, uniformly, from the secure source. Given all assignments, a person with k
     records, added, removed or replaced, changes at most k blocks, and each of them moves one vote from a graph to
-    another: votes are neighbours under "replace" with k records a person, whatever the relation of the records. They
+    another: votes are neighbours under "replace" with k records per person, whatever the relation of the records. They
     get discrete Laplace noise of scale 2 k / epsilon, and a graph is released if it has the most noisy votes, at least
-    a threshold that a graph with votes of one person alone reaches with probability at most delta.
+    a threshold that a graph with votes of only one person reaches with probability at most delta.
 
-    A vote must depend on its block alone. It is read as a graph of plain integers, `Edges`, whatever holds them, before
-    it is counted, so that equal votes are one and the same. All else counts as the vote for no edge, as does a vote
-    that raises: a refusal, whatever it said, would tell that some block is odd. Warnings are not heard.
+    A vote must depend only on its block. It is read as a graph of plain integers, `Edges`, whatever holds them, before
+    it is counted, so that equal votes are one and the same. Any other result counts as the vote for no edge, as does a
+    vote that raises: any refusal would reveal that some block is unusual. Warnings are not heard.
 
     References
     ----------
@@ -145,7 +145,7 @@ class Stability:
         ]
 
     def _voted(self, block: Dataset) -> Edges:
-        """Return the vote of a block; where there is none, that for no edge: neither errors nor warnings may tell."""
+        """Return the vote of a block, or that for no edge without one: neither errors nor warnings may reveal it."""
         return unheard(lambda: _as_graph(self._vote(block)), ())
 
 
@@ -220,7 +220,7 @@ class Structure(Shown):
         return graph
 
     def none_probability(self, votes: Sequence[int]) -> float:
-        """Return with what probability no graph is released, if blocks vote as supposed.
+        """Return the probability that no graph is released, for supposed votes of blocks.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class Structure(Shown):
         Raises
         ------
         ValueError
-            If no blocks voted, or votes are not those of so many blocks.
+            If no blocks voted, or votes are not those of `n_blocks` blocks.
         """
         counts = [checked_integer("votes", v, 1) for v in votes]
         if self.n_blocks == 0 or sum(counts) != self.n_blocks:
@@ -247,14 +247,14 @@ class Structure(Shown):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones by default.
+            New axes by default.
 
         Raises
         ------
         ValueError
             If no graph was stable.
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         if self.edges is None:
             raise ValueError("no graph was stable: there is none to draw")
@@ -284,25 +284,25 @@ def learn_structure(
 
     "threshold" learns a field by `learn_pairwise` and keeps the edges of at least half of the least strength.
     "stability" learns no weights: the records are split at random into blocks, in each of which `fit_logistic` votes
-    for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, else none.
-    If blocks are large enough to be right, this takes far fewer records. Smaller blocks disagree, and no graph is
+    for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, otherwise
+    none. If blocks are large enough to be right, this takes far fewer records. Smaller blocks disagree, and no graph is
     released; but blocks of a dozen records may all vote for too many edges, which are then released: a vote says that
     blocks agree, not that they are right. `simulated_block_size` estimates the records that a block needs.
 
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure noise
-        and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget, an open table or a
-        schema with open columns needs a `reserved_delta`.
+        Arguments of `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure
+        noise and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget, an open table
+        or a schema with open columns needs a `reserved_delta`.
     radius : float
         :math:`\lambda`, public: at least the width of the model.
     eta : float
         Public: the least strength that an edge has, its largest absolute weight in the centred gauge.
     method : {"threshold", "stability"}
     n_blocks : int, optional
-        Of "stability": by default three times the votes that are needed. `simulated_block_size` estimates
-        the records that a block needs.
+        Number of blocks for "stability"; by default three times the votes that are needed. `simulated_block_size`
+        estimates the records that a block needs.
 
     Returns
     -------
@@ -312,9 +312,10 @@ def learn_structure(
     Raises
     ------
     ValueError
-        If a number is out of range, an option is of the other method, "stability" has no delta, or as `learn_pairwise`.
+        If a number is out of range, an option is of the other method, "stability" has no delta, or as in
+        `learn_pairwise`.
     TypeError
-        As `learn_pairwise`.
+        As in `learn_pairwise`.
 
     References
     ----------

@@ -39,7 +39,7 @@ def bars(
     errors: Sequence[Factor | None] = (),
     titles: Sequence[str] = (),
 ) -> None:
-    """Draw real beside synthetic counts as bars, a panel for each table; the real ones are marked as not private.
+    """Draw real and synthetic counts as bars, a panel for each table; the real ones are marked as not private.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def bars(
     Raises
     ------
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
     OSError
         If the picture cannot be written.
 
@@ -129,7 +129,7 @@ def marginal(
     unsafe_data: Dataset | None = None,
     errors: bool = True,
 ) -> Axes:
-    """Draw a marginal as bars with 90 % error bars; beside it those of synthetic and of real records.
+    """Draw a marginal as bars with 90 % error bars; beside them those of synthetic and of real records.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def marginal(
     clique : str or sequence of str
         Attributes; at most 60 cells are drawn, those with the largest counts.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
     synthetic : Dataset, optional
         Records drawn from the release.
     unsafe_data : Dataset, optional
@@ -150,7 +150,7 @@ def marginal(
     ValueError
         If the clique is not in the domain.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def pairs(
     answers : Release or model
         Release or model that holds its measurements.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
     attributes : sequence of str, optional
         Attributes whose pairs are drawn; by default all, or the first 40.
     unsafe_data : Dataset, optional
@@ -230,7 +230,7 @@ def pairs(
     TypeError
         If the errors of its kind of model are unknown.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
     release : NetworkRelease
     attribute : str
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
@@ -318,7 +318,7 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
     TypeError
         If the release is of another kind of model.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------

@@ -24,17 +24,17 @@ def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> 
 
     Parameters
     ----------
-    shown : JunctionTree, or what has one
-        A model on a region graph has one for its records where that fits.
+    shown : JunctionTree, or a model with one
+        A model on a region graph has one for its records if that fits.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
-        If the argument is no tree and has none.
+        If the argument is not a tree and has none.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -55,14 +55,14 @@ def regions(shown: RegionGraph | Model[Any] | Release, ax: Axes | None = None) -
     ----------
     shown : RegionGraph, or a model or release that has one
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
-        If the argument is no region graph and has none.
+        If the argument is not a region graph and has none.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -84,14 +84,14 @@ def network(shown: BayesianNetwork | NetworkRelease, ax: Axes | None = None) -> 
     ----------
     shown : BayesianNetwork or NetworkRelease
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument is neither.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -123,14 +123,14 @@ def convergence(fitted: Fit | Model[Any] | Release, ax: Axes | None = None) -> A
     ----------
     fitted : Fit, or a model or release that was estimated
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument was not estimated.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class KroneckerQuery(Value):
     Parameters
     ----------
     blocks : mapping of str to query or array_like, shape (answers, values)
-        For each attribute a query on its values (`pypgm.queries`), or a matrix: of integers, or of real numbers.
+        Query on the values of each attribute (`pypgm.queries`), or a matrix: of integers, or of real numbers.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Kronecker(LinearQuery):
 
     Notes
     -----
-    Add-remove sensitivities are products of the factors' and exact. Under "replace", a factor of unit columns
+    Add-remove sensitivities are products of those of the factors, and exact. Under "replace", a factor of unit columns
     (`Identity`, `Partition`) either differs between two cells, then their columns share no row and norms add up,
     or it does not and drops out; the distinct columns of the other factors are compared, pair by pair, if there are
     at most 4096 of at most 2^24 entries in all. Beyond, and for squared norms above 2^51, sensitivities are bounds:

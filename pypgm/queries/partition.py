@@ -25,7 +25,7 @@ class Subset(Matrix):
     size : int
         Number of cells of the table.
     weights : array_like of int, shape (answers,), optional
-        What each answer is multiplied by; 1 by default, below 2^18 in magnitude.
+        Factor of each answer; 1 by default, below 2^18 in magnitude.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Subset(Matrix):
             raise ValueError(f"cells must be different numbers in 0..{size - 1}, at least one, got {chosen}")
         factors = np.ones(n_chosen, dtype=np.int64) if weights is None else checked_integers("weights", weights)
         if factors.size != n_chosen or max(int(factors.max()), -int(factors.min())) >= ENTRY_LIMIT:
-            raise ValueError(f"weights need one integer below 2^18 a cell, got {factors.size} for {n_chosen} cells")
+            raise ValueError(f"weights need one integer below 2^18 per cell, got {factors.size} for {n_chosen} cells")
         super().__init__(_entries(factors, chosen, size))
         # No two cells share an answer: the product of two columns is 0, whatever the signs.
         self._set(cells=chosen, weights=factors, has_acute_columns=True, _arguments=(chosen, size, factors))
@@ -76,7 +76,7 @@ def subset_sum(cells: ArrayLike, size: int) -> Matrix:
     Raises
     ------
     ValueError, TypeError
-        As `Subset`.
+        As in `Subset`.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def weighted(weights: ArrayLike, order: ArrayLike | None = None) -> Subset | Mat
     Parameters
     ----------
     weights : array_like of real, shape (cells,)
-        One an answer. Integers give a query that can be measured exactly; others one for estimates alone.
+        Weight of each cell. Integers give a query that can be measured exactly; others one for estimates alone.
     order : array_like of int, shape (cells,), optional
         The cell of each answer; as they stand by default.
 
@@ -154,7 +154,7 @@ class Partition(ZeroOneQuery):
     def __init__(self, groups: ArrayLike, n_groups: int | None = None) -> None:
         answer_of = checked_integers("groups", groups)
         if answer_of.size == 0:
-            raise ValueError("groups need one entry a cell, got none")
+            raise ValueError("groups need one entry per cell, got none")
         least, most = int(answer_of.min()), int(answer_of.max())
         rows = most + 1 if n_groups is None else int(n_groups)
         if least < 0 or most >= rows:
@@ -199,7 +199,7 @@ class Partition(ZeroOneQuery):
 
 
 class Identity(Partition):
-    """Every cell of a table, as it is.
+    """Query of every cell of a table.
 
     Parameters
     ----------

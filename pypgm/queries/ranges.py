@@ -52,7 +52,7 @@ class Prefix(ZeroOneQuery):
         return np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
-        """Return the weight of all answers but the last: those that hold the first cell and not the last."""
+        """Return the weight of all answers but the last, which hold the first cell and not the last."""
         return float(weights[:-1].sum())
 
     def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
@@ -160,7 +160,7 @@ class AllRange(RangeList):
 
     Notes
     -----
-    Cell x is in (x + 1)(n - x) ranges, at most floor((n + 1)^2 / 4). Of two cells x < y, with s = x + 1 + n - y in
+    Cell x is in (x + 1)(n - x) ranges, at most floor((n + 1)^2 / 4). For two cells x < y, with s = x + 1 + n - y in
     2..n, exactly s (n + 1 - s) ranges hold one and not the other: again at most floor((n + 1)^2 / 4) for n >= 2.
 
     Examples
@@ -176,7 +176,7 @@ class AllRange(RangeList):
 
     @property
     def ranges(self) -> NDArray[np.int64]:
-        """First and last cell of each range, shape (answers, 2), made when asked for."""
+        """First and last cell of each range, shape (answers, 2), made on request."""
         return np.stack(np.triu_indices(self.shape[1]), axis=1)
 
     def squared_norms(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:

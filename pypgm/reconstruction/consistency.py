@@ -31,7 +31,7 @@ class Views(Reconstructed):
     Attributes
     ----------
     least_count : float
-        The most negative count left, 0 if there is none: answers take it for 0.
+        The most negative remaining count, 0 if there is none: answers read it as 0.
     """
 
     def __init__(self, domain: Domain, tables: Mapping[Clique, Factor]) -> None:
@@ -50,7 +50,7 @@ class Views(Reconstructed):
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the table of a clique in counts, axes in the given order.
 
-        It comes from a view that holds it, else it is the table of maximum entropy with the sums of the views.
+        It comes from a view that holds it; otherwise it is the table of maximum entropy with the sums of the views.
         """
         ordered = self.domain.canonical(clique)
         if any(set(ordered) <= set(c) for c in self.tables):
@@ -94,7 +94,7 @@ def priview(
     ----------
     domain : Domain
     measurements : sequence of LinearMeasurement
-        Of every cell, each with one standard deviation.
+        Measurements of every cell, each with one standard deviation.
     nonnegative : bool
         Whether negative counts are taken off.
     iterations : int
@@ -161,7 +161,7 @@ def consistent(
     weights : sequence of float
         w, more than 0.
     by_cells : bool
-        Whether they are divided by k; without it they are those of the sums themselves.
+        Whether they are divided by k; otherwise they are those of the sums themselves.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def _shared(domain: Domain, cliques: Sequence[Clique]) -> list[Set]:
 
 
 def _summed(table: NDArray[np.float64], clique: Clique, shared: Set, domain: Domain) -> NDArray[np.float64]:
-    """Return the sums over what is not shared, axes in the order of the domain."""
+    """Return the sums over attributes that are not shared, axes in the order of the domain."""
     sums = table.sum(axis=tuple(i for i, a in enumerate(clique) if a not in shared))
     kept = [a for a in clique if a in shared]
     return np.transpose(sums, [kept.index(a) for a in domain.canonical(tuple(kept))])

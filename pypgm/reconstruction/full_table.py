@@ -20,7 +20,7 @@ from pypgm.reconstruction.marginals import Reconstructed, at_least_one
 
 
 class LocalTables(Reconstructed):
-    """A table for each measured clique, none of which knows of the others.
+    """A table for each measured clique, independent of the others.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ def local_least_squares(
 ) -> LocalTables:
     r"""Return the table of each measured clique that explains its own measurements best.
 
-    On each clique it minimises :math:`\sum_i \lVert (Q_i x - y_i) / \sigma_i \rVert^2` over tables x of any sign; of
-    several minimisers it is the shortest.
+    On each clique it minimises :math:`\sum_i \lVert (Q_i x - y_i) / \sigma_i \rVert^2` over tables x of any sign;
+    among several minimisers it is the shortest.
 
     Parameters
     ----------
     domain : Domain
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     total : float, optional
         Number of records; estimated from the measurements by default.
 
@@ -124,7 +124,7 @@ class FullTable:
     Parameters
     ----------
     counts : Factor
-        Of any sign.
+        Counts of any sign.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def least_squares(
 ) -> FullTable:
     r"""Return the table of all attributes that explains measurements best, by least squares.
 
-    It minimises :math:`\sum_i \lVert (Q_i M_i x - y_i) / \sigma_i \rVert^2` over tables x of any sign; of several
+    It minimises :math:`\sum_i \lVert (Q_i M_i x - y_i) / \sigma_i \rVert^2` over tables x of any sign; among several
     minimisers it is the shortest. Where all of them are counts of whole marginals no unbiased linear answer errs less.
 
     Parameters
@@ -180,7 +180,7 @@ def least_squares(
     domain : Domain
         Small: the solver holds about eight tables of all its cells.
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     max_bytes : float, optional
         Memory for it; half of the available memory by default.
 
@@ -222,7 +222,7 @@ def least_squares(
 
 
 def shortest(shape: tuple[int, int], apply: _Map, transpose: _Map, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shortest vector among those whose image is nearest to the one wanted."""
+    """Return the shortest vector among those whose image is nearest to the target."""
     from scipy.sparse.linalg import LinearOperator, lsmr
 
     flat = LinearOperator(

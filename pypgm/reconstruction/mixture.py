@@ -32,7 +32,7 @@ class ProductMixture:
     ----------
     domain : Domain
     probabilities : sequence of ndarray, shapes (kinds, size of the attribute)
-        Of each attribute's values in each kind; rows sum to 1.
+        Probabilities of each attribute's values in each kind; rows sum to 1.
     total : float
         Number of records.
 
@@ -100,13 +100,13 @@ def relaxed_projection(
 
     The loss :math:`\frac12 \sum_i \lVert (Q_i \mu_i - y_i) / \sigma_i \rVert^2` is not convex in the logits of the
     probabilities; it is made small by Adam from random logits. Memory and time grow with kinds times measured cells,
-    and with nothing else: no clique is too wide for the structure of the others.
+    and with nothing else: no clique is too wide because of the structure of the others.
 
     Parameters
     ----------
     domain : Domain
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     total : float, optional
         Number of records; estimated from the measurements by default.
     kinds : int
@@ -114,13 +114,13 @@ def relaxed_projection(
     iterations : int
         Steps, at least 1.
     stepsize : float
-        Of Adam, in logits.
+        Step size of Adam, in logits.
     time_limit : float, optional
         Seconds, after which the mixture is returned as it is.
     progress : bool
         Whether steps are shown on standard error.
     rng : Generator, int or None
-        Of the first logits; None is the operating system's entropy.
+        Source of the first logits; None is the operating system's entropy.
 
     Returns
     -------

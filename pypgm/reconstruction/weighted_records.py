@@ -36,15 +36,15 @@ def reweight(
     r"""Return public records with the weights that explain measurements of private ones best.
 
     The loss :math:`\frac12 \sum_i \lVert (Q_i \mu_i - y_i) / \sigma_i \rVert^2` is minimised over positive weights of a
-    given sum, by L-BFGS in their logarithms from equal weights. Few iterations keep them near these. What no public
-    record looks like stays impossible.
+    given sum, by L-BFGS in their logarithms from equal weights. Few iterations keep them near these. Combinations
+    without a public record stay impossible.
 
     Parameters
     ----------
     public : Dataset
         Public records, at least one; weights of theirs are where the minimisation starts.
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     total : float, optional
         Number of private records; estimated from the measurements by default.
     iterations : int
@@ -138,7 +138,7 @@ _KIND = "weighted records"
 
 
 class WeightedRecords(CountedModel):
-    """Records, each with a weight; none may tell of a person who is to be protected.
+    """Records, each with a weight; none may be of a person to protect.
 
     Synthetic records are drawn from them with probabilities in proportion to their weights.
 

@@ -41,7 +41,7 @@ def multiplicative_weights(
     ----------
     domain : Domain
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     total : float, optional
         Number of records; estimated from the measurements by default.
     iterations : int

@@ -180,7 +180,7 @@ def _made_of(column: Made, lost: float | None) -> str:
 
 
 def _bins(column: Column) -> str:
-    """Return the number of bins of a column where they are wider than its values; else nothing."""
+    """Return the number of bins of a column if they are wider than its values; otherwise nothing."""
     if isinstance(column, Date):
         is_cut = not column.has_times and any(hour in column.format for hour in ("%H", "%I", "%c", "%X"))
         by = f"by {column.resolution}" if is_cut or column.resolution not in {"day", "hour"} else ""
@@ -215,7 +215,7 @@ class Facts:
 
     @cached_property
     def quality(self) -> Quality | None:
-        """Expected errors of its answers, where they are known."""
+        """Expected errors of its answers, if they are known."""
         model, emptied = self.release.model, self.losses.emptied
         known = self.release._known if isinstance(model, Model) and model.recipe is not None else None
         return quality_of(model, progress=self.progress, known=known, emptied=emptied)

@@ -137,7 +137,7 @@ def test_a_page_of_a_release_says_where_an_audit_does_not_speak_for_it(tmp_path,
     assert "planted" not in doubtful.split("<body>")[1].replace("what was planted for it", "")
     capsys.readouterr()
     assert cli.main(["report", paths["r.pgm"], "--audit", paths["r.pgm"], "--out", paths["c.html"]]) == 2
-    assert "must be text, and is a release" in capsys.readouterr().err
+    assert "must be text, but is a release" in capsys.readouterr().err
     assert not (tmp_path / "c.html").exists()
 
 
@@ -170,7 +170,7 @@ def test_a_mechanism_has_checks_of_its_own(suite, least):
     assert min(sizes.values()) >= least
     assert len(suite(0, NAMES)) == sum(sizes.values()) < len(suite(0))
     assert len(suite(1, ["mst"])) > sizes["mst"]
-    with pytest.raises(ValueError, match=r"an audit is of mst, .*, got 'most'"):
+    with pytest.raises(ValueError, match=r"an audit covers mst, .*, got 'most'"):
         suite(0, ["most"])
 
 

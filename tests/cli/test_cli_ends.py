@@ -248,7 +248,7 @@ def test_a_claim_is_empty_locked_and_gone(folder):
         Path("y").write_text("whole")
         Path("y").replace("x.csv")
     assert Path("x.csv").read_text() == "whole"
-    with pytest.raises(TakenError, match=r"x\.csv is there already, and is not written over"):
+    with pytest.raises(TakenError, match=r"x\.csv already exists and is not overwritten"):
         Claim("x.csv")
 
 

@@ -64,13 +64,13 @@ CALLS = {
     "compare": (lambda source: pypgm.compare(VALUES, source, schema=SCHEMA).score, {**NO_TABLE, **NO_FRAME}),
     "read_table": (
         lambda source: counts(pypgm.read_table(source, SCHEMA)),
-        {**NO_PATH, **refused({"DuckDB file"}, ValueError, "must be text, and is a DuckDB database")},
+        {**NO_PATH, **refused({"DuckDB file"}, ValueError, "must be text, but is a DuckDB database")},
     ),
     "scan": (
         lambda source: counts(scan(source, SCHEMA)),
         {
             **refused(KINDS.keys() - FILES, TypeError, "scan needs paths or a DuckDB relation"),
-            **refused({"DuckDB file"}, ValueError, "must be text, and is a DuckDB database"),
+            **refused({"DuckDB file"}, ValueError, "must be text, but is a DuckDB database"),
             "DuckDB relation": None,
         },
     ),

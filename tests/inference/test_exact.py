@@ -131,7 +131,7 @@ def test_impossible_is_said_never_invented(case):
     tree = JunctionTree(potentials.domain, potentials.cliques)
     assert tree.log_partition(potentials, evidence) == -np.inf
     for refused in (tree.marginals, tree.attribute_marginals, tree.tables):
-        with pytest.raises(ImpossibleEvidenceError, match="no joint assignment is left any weight"):
+        with pytest.raises(ImpossibleEvidenceError, match="no joint assignment keeps any weight"):
             refused(potentials, TOTAL, evidence)
     with pytest.raises(ImpossibleEvidenceError, match="no joint assignment"):
         pypgm.variable_elimination(potentials, (), TOTAL, evidence)

@@ -252,7 +252,7 @@ def test_the_report_command(release, tmp_path, monkeypatch, capsys):
     assert cli.main(["report", "r.pgm", "--out", "r.html"]) == 0
     assert capsys.readouterr().err == "wrote r.html, as public as the release\n"
     assert cli.main(["report", "r.pgm", "--out", "r.html"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert cli.main(["report", "r.pgm", "t.csv", "--out", "u.html"]) == 2
     assert "TABLE and --unsafe go together" in capsys.readouterr().err
     assert cli.main(["report", "r.pgm", "t.csv", "--unsafe", "--out", "u.html"]) == 0

@@ -119,26 +119,26 @@ _MAX_NUMBER = 10**20  # beyond it the digits of a number are no date
 
 @dataclass(frozen=True)
 class Date(Binned):
-    """Dates, or dates with times; of a time in a zone what its clock shows is taken, whatever the zone.
+    """Dates, or dates with times; a time in a zone is read as its clock shows it, whatever the zone.
 
     Parameters
     ----------
     low, high : str
-        The first and the last day allowed, such as ``2010-01-01``: what is publicly known, never what is found in the
-        table. With resolution "hour" a time may follow, ``2010-01-01T06:00``.
+        The first and the last day allowed, such as ``2010-01-01``: public knowledge, never taken from the table. With
+        resolution "hour" a time may follow, ``2010-01-01T06:00``.
     resolution : {"year", "quarter", "month", "week", "day", "hour"}
-        How fine it is known; weeks begin on Monday. Decoded values are days, with "hour" times to the second.
+        Resolution of the dates; weeks begin on Monday. Decoded values are days, with "hour" times to the second.
     format : str, optional
-        How a file has them, as for ``datetime.strptime``, such as ``%d.%m.%Y``; by default ISO 8601. A whole number is
+        Format in a file, as for ``datetime.strptime``, such as ``%d.%m.%Y``; ISO 8601 by default. A whole number is
         read by its digits, as 20100131 is with ``%Y%m%d``. An offset, ``%z``, is left out, and written as UTC's. A year
         of two digits, ``%y``, is of the century in which the date lies within the bounds.
     outside, within, null
-        As in `Binned`.
+        See `Binned`.
 
     Raises
     ------
     ValueError
-        If the bounds are no dates or do not rise, or the format does not tell the bins apart.
+        If the bounds are not dates or do not rise, or the format does not distinguish the bins.
 
     Examples
     --------

@@ -18,9 +18,9 @@ from pypgm.data.sources.frames import imported
 
 
 def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
-    """Return names in an order in which each comes after its sources, else as they are given.
+    """Return names such that each comes after its sources, otherwise in the given order.
 
-    It takes time in proportion to the names and what they follow from, and no recursion, however long a chain is.
+    It takes time in proportion to the names and their sources, and no recursion, however long a chain is.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Cells(NamedTuple):
     column: Column
     codes: NDArray[Any]
     values: NDArray[Any] | None = None
-    """Where codes are no values: those that were drawn within bins, or made."""
+    """Positions of codes that are not values but were drawn within bins, or made."""
 
     def decoded(self) -> NDArray[Any]:
         """Return the values, as `Column.decode` does."""
@@ -132,10 +132,10 @@ class Id(Made):
     Parameters
     ----------
     format : str
-        How it is written: any text, with ``{}`` for the number or, with zeros before it up to a length, ``{:07}``.
-        With ``{}`` alone values are whole numbers.
+        Pattern of the text: anything, with ``{}`` for the number or, with zeros before it up to a length, ``{:07}``.
+        With ``{}`` only, values are whole numbers.
     start : int
-        The first one; the others count on.
+        The first number; the others follow.
 
     Examples
     --------
@@ -173,9 +173,9 @@ class Fake(Made):
     Parameters
     ----------
     faker : str
-        What Faker calls them, such as "name", "email" or "city".
+        Faker's name of them, such as "name", "email" or "city".
     locale : str
-        Of which country, such as "de_DE".
+        Language and country, such as "de_DE".
 
     Notes
     -----
@@ -236,7 +236,7 @@ def made_in_order(made: Mapping[str, Made], known: Collection[str]) -> list[str]
     Raises
     ------
     ValueError
-        If one is made of a column that is not there, or of itself by way of others.
+        If a column is made of a missing one, or of itself by way of others.
     """
     sources = {name: column.sources for name, column in made.items()}
     for name, of in sources.items():

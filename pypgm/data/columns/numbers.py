@@ -53,7 +53,7 @@ def nice(width: float) -> int | float:
 def round_points(low: float, high: float, decimals: int | None) -> NDArray[np.float64]:
     """Return public points between two bounds at which bins may begin.
 
-    All numbers of so many decimals where they are few; else round ones, evenly spaced and, nearer to zero, of two
+    All numbers with these decimals if they are few; otherwise round ones, evenly spaced and, nearer to zero, of two
     digits, so that amounts of any magnitude are told apart.
 
     Examples
@@ -112,7 +112,7 @@ class Numeric(Binned):
     thousands : str
         The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
     outside, within, null
-        As in `Binned`.
+        See `Binned`.
     """
 
     decimal: DecimalMark = "."
@@ -165,7 +165,7 @@ class Integer(Numeric):
     edges : sequence of int
         Instead of `width`: where bins begin, besides `low`.
     decimal, thousands, outside, within, null
-        As in `Numeric`.
+        See `Numeric`.
 
     Raises
     ------
@@ -277,11 +277,11 @@ class Real(Numeric):
     bins : int, optional
         Number of bins of equal width.
     edges : sequence of float
-        Instead of `bins`: where bins begin, besides `low`.
+        Starts of the bins besides `low`, instead of `bins`.
     decimals : int, optional
-        Digits after the point of values that are decoded; by default as many as a double has.
+        Digits after the point of decoded values; by default all digits of a double.
     decimal, thousands, outside, within, null
-        As in `Numeric`.
+        See `Numeric`.
 
     Raises
     ------
@@ -405,9 +405,9 @@ class Real(Numeric):
         if not (type(self.decimals) is int and 0 <= self.decimals <= _MOST_DECIMALS):
             yield f"decimals needs a whole number from 0 to {_MOST_DECIMALS}"
         elif max(abs(self.low), abs(self.high)) * 10**self.decimals >= EXACT:
-            yield "the bounds with so many decimals have more digits than a double"
+            yield "the bounds with these decimals have more digits than a double"
         elif (self._grid[0] > self._grid[1]).any():
-            yield "a bin holds no number of so many decimals"
+            yield "a bin holds no number with these decimals"
 
 
 def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -> Integer | Real:  # noqa: ANN401
@@ -418,7 +418,7 @@ def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -
 
 
 def as_number(value: object) -> float:
-    """Return a number, or a text that is one, as a float, infinite where it is too large; else raise `UnreadableError`.
+    """Return a number, or the text of one, as a float, infinite if it is too large, or raise `UnreadableError`.
 
     Examples
     --------

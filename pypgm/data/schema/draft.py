@@ -62,7 +62,7 @@ class Dependences:
     def pairs(self) -> Iterator[tuple[str, str, dict[str, str]]]:
         """Yield, for each dependent column, the base with the fewest values, the column, and the mapping.
 
-        Of columns that determine each other the first is the one that the others depend on.
+        Among columns that determine each other, the others depend on the first.
         """
         able: dict[str, list[str]] = {}
         for one, other in self._maps or {}:
@@ -175,7 +175,7 @@ class Orders:
     def pairs(self, names: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
         """Yield pairs of columns, and the least and the largest number of seconds between them.
 
-        Of three columns in order the first and the last are left out, and so are two that are always equal.
+        The first and the last of three columns in order are left out, and so are two that are always equal.
         """
         known = [name for name in names if name not in self._lost]
         supported = [pair for pair in permutations(known, 2) if self._n_by_chance.get(pair, 0) >= _MIN_RECORDS]
@@ -255,7 +255,7 @@ def draft_schema(source: Source) -> dict[str, Any]:
     OSError
         If the file cannot be read.
     ValueError
-        If it is no table with a header, a name comes twice in it, or there is no column to declare.
+        If it is not a table with a header, a name comes twice in it, or there is no column to declare.
 
     Examples
     --------

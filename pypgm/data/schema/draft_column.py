@@ -19,7 +19,7 @@ from pypgm.data.schema.draft_readers import DIGITS, FORMATS, DateReader, NumberR
 from pypgm.domain import listed
 
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
-"""Texts that are taken for no value."""
+"""Texts that are read as missing values."""
 
 SHARE = 0.05
 """Largest share of the budget that finds the values of a column, or its bins."""
@@ -108,7 +108,7 @@ class Seen:
 
     @property
     def date_reader(self) -> DateReader | None:
-        """Reader of the values as dates; None if they are no dates, or there are none."""
+        """Reader of the values as dates; None if they are not dates, or there are none."""
         reader = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
         return reader if reader is not None and reader.low <= reader.high else None
 

@@ -57,12 +57,12 @@ class Relations:
     Attributes
     ----------
     written : mapping of str to Column
-        What the values in a table are: of a difference its own dates or numbers, of a derived column its results.
+        Kind of the values in a table: the dates or numbers of a difference itself, the results of a derived column.
 
     Raises
     ------
     ValueError
-        If a column is made of one that is not there or does not do, or of itself by way of others.
+        If a column is made of one that is missing or unsuitable, or of itself by way of others.
     """
 
     def __init__(self, columns: Mapping[str, Column], made: Mapping[str, Made], rules: Sequence[object]) -> None:
@@ -174,7 +174,7 @@ def _second(name: str, first: str, columns: Mapping[str, Column], whole: Mapping
 
 
 SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
-"""What `as_schema` takes for a schema, and everything that has the argument `schema`."""
+"""Types accepted as a schema by `as_schema` and every argument `schema`."""
 
 _MAX_LABELS = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
@@ -199,23 +199,23 @@ class Schema(Declaration):
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
         Records that one person has at most: every private release of the records takes it from here, and refuses
-        another. Left out, what is protected is any one record, and a release may be given another.
+        another. If it is left out, any one record is protected, and a release may be given another number.
     person : Person or mapping, optional
-        Which columns name the person a record is of, and how many records of each are kept: every private release
+        Columns that name the person of a record, and the number of records kept for each: every private release
         keeps no more, and `records_per_person` follows from it.
     warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
     warning : str
-        What a draft says of the whole table, if its warning is left.
+        Warning of a draft about the whole table, if it is left.
 
     Attributes
     ----------
     columns : mapping of str to Column
-        Those that are read.
+        Columns that are read.
     domain : Domain
         Names, sizes and labels of their codes.
     notes : mapping of str to str
-        What a draft says of columns, of those that are dropped too. Nothing protects it: it is in files that `save`
+        Warnings of a draft about columns, dropped ones included. Nothing protects it: it is in files that `save`
         writes, and in no release.
 
     Raises
@@ -260,7 +260,7 @@ class Schema(Declaration):
 
     @property
     def written(self) -> Mapping[str, Column]:
-        """Columns of the values in a table: of a difference its dates or numbers, of a derived column its results."""
+        """Columns of the values in a table: the dates or numbers of a difference, the results of a derived column."""
         return self._relations.written
 
     @property
@@ -277,7 +277,7 @@ class Schema(Declaration):
     ) -> Schema:
         """Return the schema with further columns and rules, for another number of records per person.
 
-        Where they come from another schema, warnings that it has of them, or at its top, come along.
+        If they come from another schema, its warnings about them, or about the whole table, come along.
         """
         drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
         known, others = {**self.declared, **columns}, () if source is None else source.warned
@@ -306,12 +306,12 @@ class Schema(Declaration):
             Texts, numbers, dates; a column for each of the schema. A frame is one of pandas, polars, pyarrow, or what
             else offers the Arrow C stream, and needs the extra ``[frames]``.
         ignore_extra : bool
-            Leave out columns that the schema has not, instead of refusing them. Those of `drop` are left out always.
+            Leave out columns that the schema has not, instead of refusing them. Columns of `drop` are always left out.
 
         Raises
         ------
         ValueError
-            With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
+            With every fault: columns missing or unknown, and for each column the first row whose value does not
             fit. The value is never told.
 
         Examples
@@ -361,8 +361,8 @@ class Schema(Declaration):
     ) -> dict[str, Cells]:
         """Return the cells of all columns for some records, numbered from a first row, in the order of the schema.
 
-        Values are drawn within bins such that rules hold, and columns are made of them that are made. Where it is said
-        by what draws, each bin has a drawn distribution of its values.
+        Values are drawn within bins such that rules hold, and derived columns are made of them. With a source of such
+        draws, each bin has a drawn distribution of its values.
         """
         relations = self._relations if scattered is None else self._relations.scattered(scattered)
         all_cells = relations.cells(codes, rng, start)
@@ -383,7 +383,7 @@ class Schema(Declaration):
         return self._relations.combined(codes, table, first_row, begin)
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """Return which columns of a table have to be read for the codes of some."""
+        """Return the columns of a table that must be read for the codes of some attributes."""
         return self._relations.needed(names)
 
     def check_there(self) -> None:
@@ -393,7 +393,7 @@ class Schema(Declaration):
     def check_domain(self, domain: Domain) -> None:
         """Raise ``ValueError`` if a domain is not that of the schema."""
         if domain != self.domain:
-            raise ValueError(f"the schema is of {self.domain!r}, the records are over {domain!r}")
+            raise ValueError(f"the schema is over {self.domain!r}, the records are over {domain!r}")
 
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
         """Raise ``ValueError`` if records have a combination that a rule forbids."""
@@ -413,12 +413,12 @@ class Schema(Declaration):
         name : str
             Name of the schema in errors.
         folder : str or path-like, optional
-            Where the files of mappings are that it names; without it none is read, and such a name is refused.
+            Folder of the files of mappings that it names; without it none is read, and such a name is refused.
 
         Raises
         ------
         ValueError
-            With all that is wrong.
+            If anything is wrong; the message lists every fault.
 
         Examples
         --------
@@ -450,17 +450,17 @@ class Schema(Declaration):
         Parameters
         ----------
         source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-            A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
+            A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have only names.
         bounds : mapping of str to sequence
-            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts and
-            categories, if it is known, a list of all. Where there is no type, or that of texts, it is that of the
+            Public knowledge: the lowest and the highest value of each column of numbers or dates; for texts and
+            categories, if it is known, a list of all. If there is no type, or that of texts, it follows from the
             bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
         null : bool or sequence of str
-            Which columns may have missing values, as is publicly known; all others are refused where they have some.
+            Columns that are publicly known to have missing values; missing values in any other are refused.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
             have none in the table.
         table : str, optional
-            Which table of a DuckDB file.
+            Table of a DuckDB file.
 
         Raises
         ------
@@ -468,7 +468,7 @@ class Schema(Declaration):
             If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column, or
             a type has no kind of column, as that of spans of time.
         TypeError
-            If it is no table, or bounds are no list.
+            If it is not a table, or bounds are no list.
 
         Examples
         --------
@@ -499,9 +499,10 @@ class Schema(Declaration):
     ) -> Schema | OpenSchema:
         """Return a first draft of the schema of a table, made from its records. It is NOT private.
 
-        What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
-        known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`, say what is
-        left. A column that looks like the key of persons is not declared, and offered as `person`.
+        Facts taken from the records are in `warned`, and `notes` say what to do about them: replace them by what is
+        publicly known, in the file that `save` writes, and delete the warning. Releases made with it, and a
+        `DraftWarning`, say which warnings are left. A column that looks like the key of persons is not declared, and
+        offered as `person`.
 
         Parameters
         ----------
@@ -514,7 +515,7 @@ class Schema(Declaration):
         OSError
             If a file cannot be read.
         ValueError
-            If it is no table with names, or there is no column to declare.
+            If it is not a table with names, or there is no column to declare.
 
         Examples
         --------
@@ -544,7 +545,7 @@ class OpenSchema(Declaration):
     Parameters
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
-        As for `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
+        See `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
     drop, rules, records_per_person, person, warned, warning
         As for `Schema`. No rule names a value of an open column.
 
@@ -558,7 +559,7 @@ class OpenSchema(Declaration):
     Raises
     ------
     ValueError
-        As `Schema` does, and if no column is open, or the open ones cost more than the budget.
+        As in `Schema`, or if no column is open, or the open ones cost more than the budget.
 
     Examples
     --------
@@ -582,7 +583,7 @@ class OpenSchema(Declaration):
         self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})
 
     def assumed(self, n_values: int) -> Schema:
-        """Return the schema as if so many values of each open set had been found, and bins of even width.
+        """Return the schema as if each open set had `n_values` values, with bins of even width.
 
         Examples
         --------
@@ -602,7 +603,7 @@ class OpenSchema(Declaration):
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
     """Read a schema from a JSON or YAML file: an `OpenSchema` where a column of it is open.
 
-    A schema is public: write it from what is known about the columns, never from the records. A file of `read_domain`
+    A schema is public: write it from public knowledge of the columns, never from the records. A file of `read_domain`
     is one too.
 
     Parameters
@@ -610,15 +611,15 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
     path : str or path-like
         YAML where the name ends in ``.yaml`` or ``.yml``, which needs the extra ``[yaml]``. For example ``{"columns":
         {"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]}, "drop": ["id"]}``. Each
-        kind takes what its class takes: "categorical", "boolean", "codes", "integer", "real", "date". A "comment" or a
-        "warning" may stand anywhere; a release says of a warning that it is there still.
+        kind takes the arguments of its class: "categorical", "boolean", "codes", "integer", "real", "date". A
+        "comment" or a "warning" may stand anywhere; a release says of a warning that it is there still.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        With all that is wrong with it.
+        If anything in it is wrong; the message lists every fault.
     ImportError
         If the file is YAML, and PyYAML is not installed.
 

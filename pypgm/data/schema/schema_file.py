@@ -80,7 +80,7 @@ def parse_yaml(text: str) -> object:
     while (event := _next(events)) is not None:
         _take(event, stack)
     if len(root.values) > 1:
-        raise ValueError("must be one YAML document, and has several")
+        raise ValueError("must be one YAML document, but has several")
     return root.values[0] if root.values else None
 
 
@@ -92,7 +92,7 @@ def _next(events: Iterator[Any]) -> Any:  # noqa: ANN401 - of a package that may
         # Besides errors of its own it raises those of Python, such as of an escape beyond Unicode.
         mark = getattr(error, "problem_mark", None)
         where = "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
-        raise ValueError(f"must be YAML, and is not{where}") from None
+        raise ValueError(f"must be YAML, but is not{where}") from None
 
 
 def _take(event: Any, stack: list[_Open]) -> None:  # noqa: ANN401 - of a package that may be missing
@@ -105,7 +105,7 @@ def _take(event: Any, stack: list[_Open]) -> None:  # noqa: ANN401 - of a packag
         raise ValueError(f"line {line}: tags such as {event.tag[:40]} are not read")
     if kind in {"SequenceStartEvent", "MappingStartEvent"}:
         if stack[-1].wants_name:
-            raise ValueError(f"line {line}: a name must be a text, and is a collection")
+            raise ValueError(f"line {line}: a name must be a text, but is a collection")
         if len(stack) > _DEPTH:
             raise ValueError(f"line {line}: nested too deep to hold attributes")
         stack.append(_Open(kind == "MappingStartEvent"))
@@ -135,7 +135,7 @@ def _scalar(text: str, line: int) -> object:
 def columns_in(fields: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Return the columns of a parsed schema file: the entry "columns", else the whole file.
 
-    A file that has columns alone may have one of this name, whose kind is a text; a column of the name "kind" is none.
+    A file of columns only may have one of this name, whose kind is a text; a column named "kind" is not one.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def with_mappings(fields: object, folder: str | os.PathLike[str]) -> object:
     Parameters
     ----------
     told : object
-        As `Schema.from_dict` takes it.
+        Mapping that `Schema.from_dict` accepts.
     folder : str or path-like
         Folder that names of files are relative to.
 
@@ -163,7 +163,7 @@ def with_mappings(fields: object, folder: str | os.PathLike[str]) -> object:
     OSError
         If a file cannot be read.
     ValueError
-        If its name leads out of the folder, or it is no CSV file whose header names both columns, or a value comes
+        If its name leads out of the folder, or it is not a CSV file whose header names both columns, or a value comes
         twice.
     """
     if not isinstance(fields, Mapping):
@@ -182,8 +182,9 @@ def _with_mapping(name: object, spec: object, folder: Path) -> object:
 def _below(folder: Path, text: str, name: object) -> Path:
     """Return the path of a file below a folder; ``ValueError`` if a name leads out of it, or to no regular file.
 
-    Who wrote the schema may not know what is on this machine, and learns nothing of what lies outside: all names that
-    lead there are refused in the same words, whatever is there. What a mapping holds is published with a release.
+    The author of the schema may not know this machine's files, and learns nothing about those outside the folder: all
+    names that lead there are refused in the same words, whatever is there. The contents of a mapping are published
+    with a release.
     """
     given = as_path(text)
     root, path = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / given))
@@ -239,7 +240,7 @@ def read_object(path: str | os.PathLike[str]) -> object:
     OSError
         If the file cannot be read.
     ValueError
-        If it is not what it should be, or a name comes twice in an object.
+        If it is of another form, or a name comes twice in an object.
     ImportError
         If it is YAML, and PyYAML is not installed.
     """

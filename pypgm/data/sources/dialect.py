@@ -88,7 +88,7 @@ class Dialect(NamedTuple):
 
     @classmethod
     def of_options(cls, function: str, options: Mapping[str, Any]) -> Dialect:
-        """Return the dialect of the keywords of a function; ``TypeError`` names one that is no mark.
+        """Return the dialect of the keywords of a function; ``TypeError`` names one that is not a mark.
 
         Examples
         --------

@@ -91,7 +91,7 @@ def _hashed(engine: str, text: Expression) -> Expression:
         return call("to_hex", "string", call("md5", "binary", text))
     if engine in {"trino", "athena"}:
         return call("to_hex", "string", call("md5", "binary", call("to_utf8", "binary", text)))
-    raise UnfitError(f"names persons, and {engine} has no hash to choose some of their records by: read them elsewhere")
+    raise UnfitError(f"names persons, and {engine} has no hash to choose among their records: read them elsewhere")
 
 
 def difference_of(
@@ -166,9 +166,9 @@ class EngineTable(CountedTable):
     """Records of any engine that Ibis speaks to: DuckDB, PostgreSQL, Spark, BigQuery, Snowflake and others.
 
     Values become codes in the query, by the rules of `Schema.encode`, and nothing but counts of the public cells comes
-    back. Numbers and dates are compared with those that the schema names; of texts the distinct ones are asked for
-    once, by their bytes, and encoded as those of a file are. All records are checked at the beginning: a mechanism
-    meets no error that depends on them, and no error tells what the engine says.
+    back. Numbers and dates are compared with those that the schema names; distinct texts are queried once, by their
+    bytes, and encoded as those of a file are. All records are checked at the beginning: a mechanism meets no error
+    that depends on them, and no error repeats the engine's message.
 
     Parameters
     ----------
@@ -182,7 +182,8 @@ class EngineTable(CountedTable):
     Raises
     ------
     ValueError
-        With all that is wrong: the column, never a value; rows of an engine have no order to name.
+        If anything is wrong; the message lists the column of every fault, never a value, and no row, as rows of an
+        engine have no order.
     TypeError
         If the table is none of Ibis.
     ImportError
@@ -190,9 +191,8 @@ class EngineTable(CountedTable):
 
     Notes
     -----
-    One call of `count` is one query with GROUPING SETS, or of as many parts as there are marginals, in an engine that
-    has none; what was counted before is not asked for again. What each engine counts and what it refuses is in
-    docs/your_table.md.
+    One call of `count` is one query with GROUPING SETS, or, in an engine without them, of one part for each marginal;
+    earlier counts are used again. docs/your_table.md lists what each engine counts and refuses.
 
     Examples
     --------
