@@ -142,7 +142,7 @@ def test_impossible_evidence_names_its_attributes():
     model = GraphicalModel(potentials, 1.0)
     with pytest.raises(ImpossibleEvidenceError, match="the evidence on a, b"):
         model.query("b", {"a": 1, "b": 0})
-    with pytest.raises(ImpossibleEvidenceError, match="by the potentials"):
+    with pytest.raises(ImpossibleEvidenceError, match="under the potentials"):
         GraphicalModel(CliqueVector(Domain({"a": 2}), ["a"], [-np.inf, -np.inf]), 1.0)
 
 
