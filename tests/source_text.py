@@ -35,10 +35,10 @@ _ROOMS = (
     "mechanisms",
     "release.py",
     "released.py",
-    *(f"mrf/{m}.py" for m in ("private_learning", "regression_plans", "frank_wolfe", "structure")),
+    *(f"mrf/{m}.py" for m in ("private_learning", "regression_plans", "frank_wolfe", "stability")),
     *(f"bayes/private_{m}.py" for m in ("learning", "structure")),
 )
-_CHARGE_FIRST = {"frank_wolfe.py", "structure.py"}  # beside those of privacy, whose steps may reach the records
+_CHARGE_FIRST = {"frank_wolfe.py", "stability.py"}  # beside those of privacy, whose steps may reach the records
 
 
 def check_source(package: Path = Path(pypgm.__file__).parent, core: Path = _CORE) -> Finding:

@@ -17,7 +17,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.errors import BudgetError
 from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
-from pypgm.mrf.structure import Stability
+from pypgm.mrf.stability import Stability
 from pypgm.privacy import ledger as watched
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge

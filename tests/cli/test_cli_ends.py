@@ -31,12 +31,12 @@ SLOW = f"""{HERE}
 import time
 from pypgm import mechanisms
 from pypgm.mechanisms import registry
-from pypgm.mechanisms import tables as synth
+from pypgm.mechanisms import tables
 def work(*_, **__):
     print("at work", flush=True)
     while True:
         time.sleep(0.01)
-synth.mechanism_named = lambda name: work
+tables.mechanism_named = lambda name: work
 sys.exit(main(sys.argv[1:]))
 """
 

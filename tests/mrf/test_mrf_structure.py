@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pypgm import Budget, CliqueVector, Dataset, Domain, Ledger, Privacy, PrivateTable, mrf
-from pypgm.mrf.structure import Stability, blocks_of
+from pypgm.mrf.stability import Stability, blocks_of
 from pypgm.privacy.noise import laplace_threshold
 from pypgm.privacy.sampler import Sampler
 

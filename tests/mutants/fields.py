@@ -102,19 +102,19 @@ MUTANTS = {
         "mrf.frank_wolfe:FrankWolfe._charged", _spins, "no release"
     )(put("amount = 2 * amount", after="node.composed * steps")),
     "the threshold of a stable graph is for twice the delta": at(
-        "mrf.structure:Stability._agreement", check_stability, "threshold"
+        "mrf.stability:Stability._agreement", check_stability, "threshold"
     )("noisy[best] >= threshold", "noisy[best] >= 1 + noise.law.reach(2 * self._access.ledger.lines[-1].delta)"),
     "a record more or less takes a vote and moves none": at(
-        "mrf.structure:Stability.release", check_stability, "sensitivity"
+        "mrf.stability:Stability.release", check_stability, "sensitivity"
     )(
         "Privacy('replace', access.privacy.records_per_person)",
         "Privacy('add-remove', access.privacy.records_per_person)",
     ),
-    "a person is in one block": at("mrf.structure:Stability.release", check_stability, "lost user bound")(
+    "a person is in one block": at("mrf.stability:Stability.release", check_stability, "lost user bound")(
         "Privacy('replace', access.privacy.records_per_person)", "Privacy('replace')"
     ),
     "votes have the noise of one block more or less": at(
-        "mrf.structure:Stability.release", check_stability, "overspent"
+        "mrf.stability:Stability.release", check_stability, "overspent"
     )("votes_of.l1_sensitivity(Identity(2))", "votes_of.records_per_person"),
     "many draws of a line cost as much as one": at("privacy.laws:Exponential.cost", _spins, "wrong charge")(one_case()),
     "a field is of as many records as there are": at(

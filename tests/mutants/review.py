@@ -28,7 +28,7 @@ regressions = follow("regressions", own_regressions, [p for p in neighbour_pairs
 
 
 MUTANTS = {
-    "votes are neighbours as the records are": at("mrf.structure:Stability.release", check_stability, "sensitivity")(
+    "votes are neighbours as the records are": at("mrf.stability:Stability.release", check_stability, "sensitivity")(
         "Privacy('replace', access.privacy.records_per_person)", "access.privacy"
     ),
     "a product with signs is bounded as one without": at(

@@ -33,10 +33,10 @@ MUTANTS = {
     "an estimate may select in its own selector": at("privacy.selector:Selector._checked", check_trust, "not refused")(
         never(1)
     ),
-    "votes are counted as they come": at("mrf.structure:Stability._voted", check_votes, "private state kept")(
+    "votes are counted as they come": at("mrf.stability:Stability._voted", check_votes, "private state kept")(
         as_given(2)
     ),
-    "equal votes are of whoever came first": at("mrf.structure:_as_graph", check_votes, "private state kept")(
+    "equal votes are of whoever came first": at("mrf.stability:_as_graph", check_votes, "private state kept")(
         "(int(operator.index(i)), int(operator.index(j)))", "(i, j)"
     ),
     "what is no Exception comes out of a vote": at("privacy.fixed_errors:unheard", check_votes, "exception tells")(

@@ -9,7 +9,7 @@ import pytest
 
 from pypgm import Dataset, Domain
 from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
-from pypgm.mrf.structure import Stability
+from pypgm.mrf.stability import Stability
 from pypgm.privacy import (
     Budget,
     Ledger,
@@ -27,7 +27,7 @@ WATCHED = (
     *("selector", "l1_selector", "cell_selector", "score_weights", "selection", "private_column", "quantiles"),
     *("unknown_keys", "subsampling", "trusted_query", "noise", "sampler"),
 )
-FILES = (*(f"pypgm/privacy/{name}.py" for name in WATCHED), "pypgm/mrf/structure.py", "pypgm/mrf/frank_wolfe.py")
+FILES = (*(f"pypgm/privacy/{name}.py" for name in WATCHED), "pypgm/mrf/stability.py", "pypgm/mrf/frank_wolfe.py")
 LIMIT, RESERVED = Fraction(10), Fraction(1, 10)
 DOMAIN = Domain({"a": 3, "b": 2})
 DATA = Dataset({"a": np.arange(60) % 3, "b": np.arange(60) % 2}, DOMAIN)

@@ -13,7 +13,7 @@ from pypgm import Dataset, Domain
 from pypgm.errors import ReleaseError
 from pypgm.mechanisms import mst
 from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
-from pypgm.mrf.structure import Stability
+from pypgm.mrf.stability import Stability
 from pypgm.privacy import (
     Budget,
     Charge,

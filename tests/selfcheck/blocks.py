@@ -17,7 +17,7 @@ from pypgm.audit.laws import LAPLACE
 from pypgm.audit.pairs import PRIVACIES, Pair, neighbour_pairs
 from pypgm.audit.trace import core_with
 from pypgm.data import Dataset
-from pypgm.mrf.structure import Agreement, Edges, Stability
+from pypgm.mrf.stability import Agreement, Edges, Stability
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
