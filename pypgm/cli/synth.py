@@ -170,7 +170,7 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
         *promise_rows(facts.release.promise),
         ("records", f"{synthetic.n_records:,} synthetic, of {facts.records_text}"),
         *quality_rows(facts.quality),
-        ("lost", "; ".join(facts.losses.sentences()) or "nothing that the schema says: each value is as it was"),
+        ("lost", "; ".join(facts.losses.sentences()) or "nothing: every value is as it was"),
         ("files", f"{arguments.out}  the synthetic records"),
         ("", f"{kept}  the release, as public as they are: more records, any answer"),
         ("next", shlex.join(["pypgm", "compare", str(kept), arguments.table, "--unsafe"])),
