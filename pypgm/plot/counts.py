@@ -295,8 +295,8 @@ def _heat_map(
         ax.set_yticks(range(n), names, fontsize=size + 1, color=INK, parse_math=False)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        kind = "from the real records (not private)" if is_real else "to be expected"
-        ax.set_title(f"Error of pairs {kind}", loc="left", fontsize=11, color=RED if is_real else INK)
+        title = "Error of pairs from the real records (not private)" if is_real else "Expected error of pairs"
+        ax.set_title(title, loc="left", fontsize=11, color=RED if is_real else INK)
         ax.figure.colorbar(image, ax=ax, shrink=0.7, label="percentage points (total variation)")
     return ax
 
