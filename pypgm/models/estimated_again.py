@@ -18,7 +18,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
-from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.measurement import NOISE_LAWS, LinearMeasurement
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
@@ -123,9 +123,7 @@ class Simulation:
         return self.measured(m.linear_map.matvec(c + more / c.size) for m, c in pairs)
 
     def _noise(self, m: LinearMeasurement) -> NDArray[np.float64]:
-        if m.noise == "laplace":
-            return self.rng.laplace(0.0, m.stddev / np.sqrt(2), m.values.size)
-        return self.rng.normal(0.0, m.stddev, m.values.size)
+        return NOISE_LAWS[m.noise].draw(self.rng, m.stddev, m.values.size)
 
 
 def simulated(

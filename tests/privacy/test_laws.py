@@ -8,10 +8,13 @@ import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from pypgm.estimation.measurement import NOISE_LAWS
+from pypgm.estimation.measurement import Noise as MeasuredNoise
 from pypgm.privacy import Budget, Charge, Ledger, LedgerReport
 from pypgm.privacy.laws import (
     LAWS,
@@ -170,6 +173,10 @@ def test_a_law_goes_through_a_file(law, epsilon, times):
 
 def test_each_law_of_noise_has_its_exponent_here():
     assert set(EXPONENTS) == {law for law in LAWS.values() if issubclass(law, Noise)}
+
+
+def test_estimates_know_the_noise_of_every_law():
+    assert {law.measured for law in EXPONENTS} == set(NOISE_LAWS) == set(get_args(MeasuredNoise))
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
