@@ -63,8 +63,14 @@ class ErrorOptions(DrawOptions, CallOptions, total=False):
     """Keywords of whatever works out errors by simulation."""
 
 
-ERROR_DEFAULTS: Mapping[str, object] = {"draws": 20, "rng": 0, **CALL_DEFAULTS}
+ERROR_DRAWS = 20
+"""Simulations of an error by default."""
+
+ERROR_DEFAULTS: Mapping[str, object] = {"draws": ERROR_DRAWS, "rng": 0, **CALL_DEFAULTS}
 """Defaults of `ErrorOptions` other than None."""
+
+STANDARD_ERROR_DEFAULTS: Mapping[str, object] = {**ERROR_DEFAULTS, "draws": 50}
+"""Defaults of `standard_error`, other than None."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ from pypgm.graphs.evidence import LastEvidence
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
 from pypgm.models.error_bars import standard_errors
-from pypgm.models.estimated_again import ERROR_DEFAULTS, ErrorOptions, simulated
+from pypgm.models.estimated_again import ERROR_DEFAULTS, STANDARD_ERROR_DEFAULTS, ErrorOptions, simulated
 from pypgm.models.expected_error import Basis, basis, expected_errors
 from pypgm.models.hidden_dependence import hiding_noise
 from pypgm.models.independent_records import independent_records
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 Table = TypeVar("Table", bound=Factor)
 
-_STANDARD_ERROR_DEFAULTS = {**ERROR_DEFAULTS, "draws": 50}
 _BOOTSTRAP = "the bootstrap"  # that a time limit ends
 
 
@@ -416,7 +415,7 @@ class Model(Shown, Stored, Generic[Table]):
         codes, log_weight = tree.map(potentials, self.folding.evidence(evidence))
         return self.folding.assignment(codes), log_weight
 
-    @checked(ErrorOptions, _STANDARD_ERROR_DEFAULTS)
+    @checked(ErrorOptions, STANDARD_ERROR_DEFAULTS)
     def standard_error(
         self,
         clique: str | Iterable[str],
@@ -489,7 +488,7 @@ class Model(Shown, Stored, Generic[Table]):
             answer, "standard_error", self, [as_clique(clique)], evidence, options=options, ends=_BOOTSTRAP
         )[0]
 
-    @checked(ErrorOptions, _STANDARD_ERROR_DEFAULTS)
+    @checked(ErrorOptions, STANDARD_ERROR_DEFAULTS)
     def standard_error_many(
         self,
         cliques: Iterable[str | Iterable[str]],
