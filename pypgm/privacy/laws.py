@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,14 @@ from pypgm._base.constraints import one_of
 from pypgm.estimation.measurement import Noise as MeasuredNoise
 from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.losses import MAX_SIGMA, Dominating, gaussian_losses, range_losses, response_losses
-from pypgm.privacy.noise import gaussian_threshold, laplace_stddev, laplace_threshold
+from pypgm.privacy.noise import drawable_scale, drawable_variance, gaussian_threshold, laplace_stddev, laplace_threshold
 from pypgm.privacy.rational import Number, as_decimal, as_fraction, round_up, with_own_digits
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Adder, Sampler
 from pypgm.queries import LinearQuery
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "LAWS",
@@ -101,6 +104,11 @@ class Noise(Law):
     threshold: int | None
     records_per_person: int | None
     delta: Fraction
+
+    @classmethod
+    @abstractmethod
+    def for_query(cls, parameter: Number, query: LinearQuery, privacy: Privacy) -> Self:
+        """Return noise that can be drawn, of this parameter or just above, charged for a query under a relation."""
 
     @property
     @abstractmethod
@@ -200,6 +208,12 @@ class DiscreteGaussian(Noise):
         self._set(variance=_amount("variance", variance), squared_sensitivity=squared)
         self._with_threshold((largest_change, threshold, records_per_person), delta)
 
+    @classmethod
+    def for_query(cls, parameter: Number, query: LinearQuery, privacy: Privacy) -> Self:
+        """Return noise of this variance, or just above, for the L2 change of a query's answers."""
+        variance = drawable_variance(as_fraction("variance", parameter))
+        return cls(variance, privacy.squared_l2_sensitivity(query), privacy.largest_change(query))
+
     @property
     def stddev(self) -> float:
         """Standard deviation, in counts; at most this."""
@@ -281,6 +295,12 @@ class DiscreteLaplace(Noise):
     ) -> None:
         self._set(scale=_amount("scale", scale), sensitivity=_whole("sensitivity", sensitivity, zero=True))
         self._with_threshold((largest_change, threshold, records_per_person), delta)
+
+    @classmethod
+    def for_query(cls, parameter: Number, query: LinearQuery, privacy: Privacy) -> Self:
+        """Return noise of this scale, or just above, for the L1 change of a query's answers."""
+        scale = drawable_scale(as_fraction("scale", parameter))
+        return cls(scale, privacy.l1_sensitivity(query), privacy.largest_change(query))
 
     @property
     def stddev(self) -> float:
