@@ -31,7 +31,14 @@ from pypgm.intervals.interval import Combine, Interval, Request, Target, interva
 from pypgm.intervals.known import ReleaseErrors
 from pypgm.intervals.reading import IGNORED, Statistic, check_named, ignores_table, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
-from pypgm.models.estimated_again import ERROR_DEFAULTS, DrawOptions, ErrorOptions, Simulation, simulated
+from pypgm.models.estimated_again import (
+    ERROR_DEFAULTS,
+    STANDARD_ERROR_DEFAULTS,
+    DrawOptions,
+    ErrorOptions,
+    Simulation,
+    simulated,
+)
 from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
 from pypgm.privacy.arguments import as_budget
@@ -108,9 +115,6 @@ def check_release(release: Released, stored: Mapping[str, Any]) -> None:
 
 class _FewErrorOptions(DrawOptions, total=False):
     time_limit: Annotated[float, Positive(infinite=True)] | None
-
-
-_STANDARD_ERROR_DEFAULTS = {**ERROR_DEFAULTS, "draws": 50}
 
 
 class Release(Released[Model_co]):
@@ -249,7 +253,7 @@ class Release(Released[Model_co]):
 
         return simulated(answer, "expected_error_many", model, wanted, self._read(evidence), options=options)
 
-    @checked(_FewErrorOptions, _STANDARD_ERROR_DEFAULTS)
+    @checked(_FewErrorOptions, STANDARD_ERROR_DEFAULTS)
     def standard_error(
         self,
         clique: str | Iterable[str],

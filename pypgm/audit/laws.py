@@ -85,6 +85,9 @@ class Noise(Drawn):
     power: int
     """1 if changes add up by size, 2 if by square."""
 
+    enumerated: tuple[tuple[Fraction, float], ...]
+    """Parameters for which the branches of the sampler are followed, and the least probability of a branch followed."""
+
     @abstractmethod
     def stddev(self, parameter: Fraction) -> float:
         """Return the standard deviation of the noise."""
@@ -124,6 +127,7 @@ class DiscreteGaussian(Noise):
 
     name, short, samplers = "discrete Gaussian", "gaussian", ("add_discrete_gaussian",)
     parameter, charged, power = "variance", "squared_sensitivity", 2
+    enumerated = ((Fraction(1, 2), 1e-6), (Fraction(1), 1e-6), (Fraction(7, 3), 1e-6))
 
     def cost(self, p: Parameters, unit: Unit) -> Fraction:  # noqa: ARG002 (has no epsilon)
         """Return the rho of a line."""
@@ -158,6 +162,13 @@ class DiscreteLaplace(Noise):
 
     name, short, samplers = "discrete Laplace", "laplace", ("add_discrete_laplace",)
     parameter, charged, power = "scale", "sensitivity", 1
+    enumerated = (
+        (Fraction(1), 1e-9),
+        (Fraction(1, 2), 1e-8),
+        (Fraction(2), 1e-8),
+        (Fraction(3, 2), 1e-7),
+        (Fraction(5), 1e-7),
+    )
 
     def cost(self, p: Parameters, unit: Unit) -> Fraction:
         """Return the cost of a line, pure with sensitivity / scale."""
@@ -294,7 +305,10 @@ class Stated(Law):
 GAUSSIAN, LAPLACE = DiscreteGaussian(), DiscreteLaplace()
 EXPONENTIAL, PERMUTE_AND_FLIP = Exponential(), PermuteAndFlip()
 
-_DRAWN: tuple[Drawn, ...] = (GAUSSIAN, LAPLACE, EXPONENTIAL, PERMUTE_AND_FLIP)
+NOISES: tuple[Noise, ...] = (LAPLACE, GAUSSIAN)
+"""Laws of noise."""
+
+_DRAWN: tuple[Drawn, ...] = (*NOISES, EXPONENTIAL, PERMUTE_AND_FLIP)
 
 LAWS: dict[str, Law] = {law.name: law for law in (*_DRAWN, PoissonSample(), Stated())}
 """Laws by their names on the lines of a ledger."""

@@ -15,7 +15,7 @@ from scipy import stats
 
 from pypgm import _core
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import GAUSSIAN, LAPLACE, Noise
+from pypgm.audit.laws import NOISES, Noise
 from pypgm.privacy import sampler as shipped
 
 Sampler = Callable[[Noise, Fraction, int], NDArray[np.int64]]
@@ -35,10 +35,16 @@ _DEPTH = 40  # coins followed
 _ODDS = tuple(map(Fraction, ("0", "1/2", "1/3", "2/7", "999999/1000003", f"5/{2**40}")))
 
 
+def adder(law: Noise, parameter: Fraction) -> shipped.Adder:
+    """Return a function that adds the shipped sampler's draws to counts; parameter: scale or variance."""
+    add: shipped.Adder = getattr(shipped.Sampler(), law.short)(parameter)
+    return add
+
+
 def draw(law: Noise, scale: Fraction, n: int) -> NDArray[np.int64]:
     """Return n draws of the shipped sampler; the scale of a Gaussian is its sigma."""
     zeros = np.zeros(n, dtype=np.int64)
-    return np.asarray(getattr(shipped.Sampler(), law.short)(scale**law.power)(zeros))
+    return np.asarray(adder(law, scale**law.power)(zeros))
 
 
 def check_coins(
@@ -123,18 +129,6 @@ def _exp(exponent: Fraction) -> Fraction:
     return Fraction(_DIGITS.exp(ratio))
 
 
-_ENUMERATED: tuple[tuple[Noise, Fraction, float], ...] = (
-    (LAPLACE, Fraction(1), 1e-9),
-    (LAPLACE, Fraction(1, 2), 1e-8),
-    (LAPLACE, Fraction(2), 1e-8),
-    (LAPLACE, Fraction(3, 2), 1e-7),
-    (LAPLACE, Fraction(5), 1e-7),
-    (GAUSSIAN, Fraction(1, 2), 1e-6),
-    (GAUSSIAN, Fraction(1), 1e-6),
-    (GAUSSIAN, Fraction(7, 3), 1e-6),
-)
-
-
 def enumerate_law(law: Noise, parameter: Fraction, least: float) -> Mapping[int, float]:
     """Return lower bounds on the shipped sampler's probabilities from its branches; parameter: scale or variance."""
     follow = getattr(_core, f"enumerate_{law.short}")
@@ -146,7 +140,7 @@ def check_branches(enumerate_: Callable[[Noise, Fraction, float], Mapping[int, f
     """Enumerate the branches of the samplers: the mass of each result must bracket its exact probability."""
     defects: list[tuple[str, str]] = []
     opens = []
-    for law, parameter, least in _ENUMERATED:
+    for law, (parameter, least) in [(noise, case) for noise in NOISES for case in noise.enumerated]:
         masses = enumerate_(law, parameter, least)
         exact = dict(zip(*(part.tolist() for part in law.pmf(float(law.scale(parameter)), 400)), strict=True))
         opens.append(1 - sum(masses.values()))
@@ -157,7 +151,8 @@ def check_branches(enumerate_: Callable[[Noise, Fraction, float], Mapping[int, f
     opens.append(1 - sum(masses.values()))
     defects.extend(_outside("selection", masses, dict(enumerate((weights / weights.sum()).tolist())), opens[-1]))
     figures = f"{len(opens)} laws, open mass {min(opens):.1e} to {max(opens):.1e}"
-    return finding("branches of the samplers", "laplace, gaussian, selection", defects, figures)
+    subject = ", ".join([*(noise.short for noise in NOISES), "selection"])
+    return finding("branches of the samplers", subject, defects, figures)
 
 
 def _outside(subject: str, masses: Mapping[int, float], exact: Mapping[int, float], missing: float) -> Found:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import EXPONENTIAL, LAWS, PERMUTE_AND_FLIP, Selection, renyi
+from pypgm.audit.laws import EXPONENTIAL, LAWS, NOISES, PERMUTE_AND_FLIP, Noise, Selection, renyi
 from pypgm.audit.mechanisms import Runs
-from pypgm.audit.samplers import ALPHA, p_value
+from pypgm.audit.samplers import ALPHA, adder, p_value
 from pypgm.audit.trace import Trace, core_with
 from pypgm.privacy.sampler import Sampler
 
@@ -92,9 +92,12 @@ def _noted(calls: list[tuple[Any, ...]], outcome: object, *given: Any) -> object
     return outcome
 
 
+def _with_noise(law: Noise, numbers: NDArray[np.int64], parameter: Fraction) -> Any:
+    return adder(law, parameter)(numbers)
+
+
 _PRIMITIVES: dict[str, Callable[[NDArray[np.int64], Fraction], Any]] = {
-    "add_discrete_gaussian": lambda numbers, variance: Sampler().gaussian(variance)(numbers),
-    "add_discrete_laplace": lambda numbers, scale: Sampler().laplace(scale)(numbers),
+    **{sampler: partial(_with_noise, law) for law in NOISES for sampler in law.samplers},
     "select_exponential": lambda numbers, rate: Sampler().select(numbers, rate),
     "permute_and_flip": lambda numbers, rate: Sampler().permute_and_flip(numbers, rate),
     "select_top": lambda numbers, rate: Sampler().select_top(numbers, rate, 3),

@@ -105,14 +105,13 @@ sampled_network = _called(partial(_learned, paper=True))
 MECHANISMS = {"mst": _called(partial(SPELLED["mst"], callback=_noted)), "hdmm": _called(SPELLED["hdmm"])}
 """Whole mechanisms, called as mechanism(data, budget, privacy, **more)."""
 
-_FEWER = ("aim", "aim, risk", "adaptive_grid", "hdmm, ranges", "jam", "screen", "wide")
 _LEARNERS = ("privbayes", "mwem", "dualquery", "fem", "learn_pairwise")
-
-FEWER = {name: _called(SPELLED[name]) for name in _FEWER}
-"""Mechanisms that take steps of the others, for which fewer tables are tried."""
 
 LEARNERS = {"learn_private": _called(_learn)} | {name: _called(SPELLED[name]) for name in _LEARNERS}
 """Learners and mechanisms that are run with pure budgets too."""
+
+FEWER = {name: _called(spelled) for name, spelled in SPELLED.items() if name not in {*MECHANISMS, *LEARNERS}}
+"""Mechanisms that take steps of the others, for which fewer tables are tried."""
 
 SPINS = {
     "learn_ising": _called(partial(mrf.learn_ising, radius=SPIN_RADIUS, steps=4)),

@@ -25,7 +25,7 @@ from pypgm.audit.attacks import (
 from pypgm.audit.budgets import check_budgets, check_conservation
 from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import Check, Finding, finding
-from pypgm.audit.laws import GAUSSIAN, LAPLACE
+from pypgm.audit.laws import NOISES
 from pypgm.audit.mechanisms import (
     Runs,
     check_calibration,
@@ -40,7 +40,7 @@ from pypgm.audit.randomness import (
     check_streams,
     noise_words,
 )
-from pypgm.audit.samplers import SCALES, check_branches, check_chi_square, check_coins, check_exponential_coins
+from pypgm.audit.samplers import SCALES, adder, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
 from pypgm.audit.subjects import (
     FEWER,
@@ -57,7 +57,6 @@ from pypgm.audit.subjects import (
 from pypgm.audit.trace import Mechanism, Trace
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.sampler import Sampler
 
 __all__ = ["MEASUREMENTS", "MECHANISMS", "NAMES", "crossed_pairs", "observed_checks", "of_names", "suite"]
 
@@ -125,8 +124,7 @@ def _states(line: str, budget: Budget) -> bool:
 
 
 MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
-    "discrete Gaussian": Sampler().gaussian(Fraction(4)),
-    "discrete Laplace": Sampler().laplace(Fraction(2)),
+    law.name: adder(law, Fraction(2) ** law.power) for law in NOISES
 }
 """Noise primitives to run the precision attack on."""
 
@@ -228,10 +226,9 @@ def observed_checks(
 
 
 def _statistical(*, draws: int, others: int) -> list[Check]:
-    laws = (LAPLACE, GAUSSIAN)
-    checks: list[Check] = [partial(check_chi_square, law, s, draws) for law, s in itertools.product(laws, SCALES)]
+    checks: list[Check] = [partial(check_chi_square, law, s, draws) for law, s in itertools.product(NOISES, SCALES)]
     # OpenDP's Laplace sampler takes long at large scales.
-    checks += [partial(check_other_sampler, law, s, others) for law, s in itertools.product(laws, SCALES[3:9:2])]
+    checks += [partial(check_other_sampler, law, s, others) for law, s in itertools.product(NOISES, SCALES[3:9:2])]
     checks += [partial(check_precision_of_draws, name, measure, draws) for name, measure in MEASUREMENTS.items()]
     return checks
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import itertools
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.models.derived_answers import answered, conditioned
+from pypgm.models.estimated_again import ERROR_DRAWS
 from pypgm.release import Release
 from pypgm.report import cells
 
@@ -68,8 +70,9 @@ def add_to(commands: Verbs) -> None:
         "--draws",
         metavar="N",
         type=_draws,
-        default=20,
-        help="estimates from which expected errors are computed (default 20, within 16 %%; 0: no errors)",
+        default=ERROR_DRAWS,
+        help="estimates from which expected errors are computed "
+        f"(default {ERROR_DRAWS}, within {100 / math.sqrt(2 * ERROR_DRAWS):.0f} %%; 0: no errors)",
     )
     query.add_argument("--encoding", default="utf-8", help="encoding of a .bif network, as latin-1 (default utf-8)")
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,30 @@ from pypgm.queries.folded import folded
 Noise = Literal["gaussian", "laplace"]
 Unmeasured = Literal["not asked", "hidden by noise"]
 """Why a mechanism left out the pairs that it did not measure."""
-_LAWS = get_args(Noise)
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseLaw:
+    """Law of the noise on measurements, as far as estimates know it.
+
+    Attributes
+    ----------
+    incredible : float
+        Standard errors below zero to which sums of such noise go less than once in 1e9 times.
+    draw : callable
+        Returns noise without rounding, from a generator, a standard deviation and a number of answers.
+    """
+
+    incredible: float
+    draw: Callable[[np.random.Generator, float | NDArray[np.float64], int], NDArray[np.float64]]
+
+
+NOISE_LAWS: Mapping[Noise, NoiseLaw] = {
+    "gaussian": NoiseLaw(7.0, lambda rng, stddev, size: rng.normal(0.0, stddev, size)),
+    # Beyond x standard deviations the tail of a draw is exp(-sqrt(2) x) / 2; its Chernoff bound holds for all sums.
+    "laplace": NoiseLaw(17.5, lambda rng, stddev, size: rng.laplace(0.0, stddev / np.sqrt(2), size)),
+}
+"""Laws by their names in measurements."""
 
 _BETWEEN = "; "  # reasons why something protects nobody
 
@@ -112,8 +135,8 @@ class LinearMeasurement(Shown):
         linear_query = None if query is None else _as_query(query, names)
         if linear_query is not None and answers.size != linear_query.shape[0]:
             raise ValueError(f"the query on {names} has {linear_query.shape[0]} rows, got {answers.size} values")
-        if noise not in _LAWS:
-            raise ValueError(f"noise of the measurement of {names} must be one of {_LAWS}, got {noise!r}")
+        if noise not in NOISE_LAWS:
+            raise ValueError(f"noise of the measurement of {names} must be one of {tuple(NOISE_LAWS)}, got {noise!r}")
         answers.setflags(write=False)
         each = _checked_stddev(stddev, names, answers.size)
         fields = (answers, names, each, linear_query, noise, str(not_private), shape)

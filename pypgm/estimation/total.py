@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
-from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.measurement import NOISE_LAWS, LinearMeasurement
 from pypgm.queries import Union
 
 _FURTHEST = 1e100  # of counts, and of standard deviations either way
@@ -48,9 +48,6 @@ def _are_far_apart(measurements: Sequence[LinearMeasurement], total: float) -> b
     )
 
 
-# Standard errors below zero to which noise goes less than once in 1e9 times. The tail of a Laplace draw beyond x
-# standard deviations is exp(-sqrt(2) x) / 2; its Chernoff bound holds for all sums of such draws.
-_INCREDIBLE = {"gaussian": 7.0, "laplace": 17.5}
 _GRAIN = 3.0  # counts: noise of few integers, of a standard deviation below 1, has tails heavier for its size
 
 
@@ -113,7 +110,7 @@ def total_of_answers(
         raise ValueError("no measurement tells the total number of records: pass total=, or measure a whole marginal")
     variance = 1.0 / math.fsum(1.0 / v for _, _, v in known)
     error = math.sqrt(variance)
-    least = -_GRAIN - max(_INCREDIBLE[m.noise] for m in measurements) * error
+    least = -_GRAIN - max(NOISE_LAWS[m.noise].incredible for m in measurements) * error
 
     def total(answered: Sequence[LinearMeasurement]) -> tuple[float, float]:
         sums = []

@@ -18,7 +18,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
-from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.measurement import NOISE_LAWS, LinearMeasurement
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.steps import Pace
@@ -62,8 +62,14 @@ class ErrorOptions(DrawOptions, CallOptions, total=False):
     """Keywords of whatever works out errors by simulation."""
 
 
-ERROR_DEFAULTS: Mapping[str, object] = {"draws": 20, "rng": 0, **CALL_DEFAULTS}
+ERROR_DRAWS = 20
+"""Simulations of an error by default."""
+
+ERROR_DEFAULTS: Mapping[str, object] = {"draws": ERROR_DRAWS, "rng": 0, **CALL_DEFAULTS}
 """Defaults of `ErrorOptions` other than None."""
+
+STANDARD_ERROR_DEFAULTS: Mapping[str, object] = {**ERROR_DEFAULTS, "draws": 50}
+"""Defaults of `standard_error`, other than None."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,9 +128,7 @@ class Simulation:
         return self.measured(m.linear_map.matvec(c + more / c.size) for m, c in pairs)
 
     def _noise(self, m: LinearMeasurement) -> NDArray[np.float64]:
-        if m.noise == "laplace":
-            return self.rng.laplace(0.0, m.stddev / np.sqrt(2), m.values.size)
-        return self.rng.normal(0.0, m.stddev, m.values.size)
+        return NOISE_LAWS[m.noise].draw(self.rng, m.stddev, m.values.size)
 
 
 def simulated(

@@ -28,7 +28,7 @@ from pypgm.files.stored_model import Stored, fields_of
 from pypgm.graphs.evidence import LastEvidence
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
-from pypgm.models.estimated_again import ERROR_DEFAULTS, ErrorOptions, simulated
+from pypgm.models.estimated_again import ERROR_DEFAULTS, STANDARD_ERROR_DEFAULTS, ErrorOptions, simulated
 from pypgm.models.expected_error import Basis, basis, expected_errors, hiding_noise, standard_errors
 from pypgm.models.marginal import Marginal
 from pypgm.models.sampling import draw_records, independent_records, refined_records, stages
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 Table = TypeVar("Table", bound=Factor)
 
-_STANDARD_ERROR_DEFAULTS = {**ERROR_DEFAULTS, "draws": 50}
 _BOOTSTRAP = "the bootstrap"  # that a time limit ends
 
 
@@ -413,7 +412,7 @@ class Model(Shown, Stored, Generic[Table]):
         codes, log_weight = tree.map(potentials, self.folding.evidence(evidence))
         return self.folding.assignment(codes), log_weight
 
-    @checked(ErrorOptions, _STANDARD_ERROR_DEFAULTS)
+    @checked(ErrorOptions, STANDARD_ERROR_DEFAULTS)
     def standard_error(
         self,
         clique: str | Iterable[str],
@@ -486,7 +485,7 @@ class Model(Shown, Stored, Generic[Table]):
             answer, "standard_error", self, [as_clique(clique)], evidence, options=options, ends=_BOOTSTRAP
         )[0]
 
-    @checked(ErrorOptions, _STANDARD_ERROR_DEFAULTS)
+    @checked(ErrorOptions, STANDARD_ERROR_DEFAULTS)
     def standard_error_many(
         self,
         cliques: Iterable[str | Iterable[str]],

@@ -16,7 +16,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.privacy.counts import Counts, batches
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Noise
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.noise import drawable_scale, drawable_variance
+from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.rational import Number, as_fraction, significant_down
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Adder, Sampler
@@ -135,13 +135,12 @@ class Access:
         relation = self.privacy if privacy is None else privacy
         if rho is not None:
             variance = _variance_of(rho, relation.squared_l2_sensitivity(query))
-        law: Noise
-        if scale is not None:
-            b = drawable_scale(as_fraction("scale", scale))
-            law = DiscreteLaplace(b, relation.l1_sensitivity(query), relation.largest_change(query))
-        else:
-            s = drawable_variance(as_fraction("variance", 0 if variance is None else variance))
-            law = DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))
+        parameters: dict[type[DiscreteGaussian | DiscreteLaplace], Number | None] = {
+            DiscreteGaussian: variance,
+            DiscreteLaplace: scale,
+        }
+        ((kind, parameter),) = [(kind, number) for kind, number in parameters.items() if number is not None]
+        law = kind.for_query(parameter, query, relation)
         if not law.stddev > 0:
             raise ValueError(f"noise on {on} of stddev {law.stddev:.3g} is 0 in floating point; use more")
         if delta is not None:

@@ -13,17 +13,23 @@ from dataclasses import MISSING, dataclass, fields
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import cache
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.constraints import one_of
+from pypgm.estimation.measurement import Noise as MeasuredNoise
 from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.losses import MAX_SIGMA, Dominating, gaussian_losses, range_losses, response_losses
-from pypgm.privacy.noise import gaussian_threshold, laplace_stddev, laplace_threshold
+from pypgm.privacy.noise import drawable_scale, drawable_variance, gaussian_threshold, laplace_stddev, laplace_threshold
 from pypgm.privacy.rational import Number, as_decimal, as_fraction, round_up, with_own_digits
+from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Adder, Sampler
+from pypgm.queries import LinearQuery
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "LAWS",
@@ -92,12 +98,17 @@ class Noise(Law):
 
     __slots__ = ()
 
-    measured: ClassVar[Literal["gaussian", "laplace"]]  # its name in measurements
+    measured: ClassVar[MeasuredNoise]  # its name in measurements
 
     largest_change: int | None
     threshold: int | None
     records_per_person: int | None
     delta: Fraction
+
+    @classmethod
+    @abstractmethod
+    def for_query(cls, parameter: Number, query: LinearQuery, privacy: Privacy) -> Self:
+        """Return noise that can be drawn, of this parameter or just above, charged for a query under a relation."""
 
     @property
     @abstractmethod
@@ -111,6 +122,10 @@ class Noise(Law):
     @abstractmethod
     def reach(self, probability: Fraction) -> int:
         """Return a count that the noise alone reaches with at most this probability."""
+
+    @abstractmethod
+    def is_for(self, query: LinearQuery, privacy: Privacy) -> bool:
+        """Return whether the noise is charged for the change of a query's answers under a relation."""
 
     def _with_threshold(self, given: tuple[Number | None, ...], delta: Number) -> None:
         """Set the parameters that only some charges have, and check that a threshold keeps its delta."""
@@ -166,7 +181,7 @@ class DiscreteGaussian(Noise):
     """
 
     name: ClassVar[str] = "discrete Gaussian"
-    measured: ClassVar[Literal["gaussian", "laplace"]] = "gaussian"
+    measured: ClassVar[MeasuredNoise] = "gaussian"
     guarantee: ClassVar[str] = (
         "integer answers whose squared L2 change is at most D are (D / (2 variance))-zCDP with this noise on each"
     )
@@ -193,6 +208,12 @@ class DiscreteGaussian(Noise):
         self._set(variance=_amount("variance", variance), squared_sensitivity=squared)
         self._with_threshold((largest_change, threshold, records_per_person), delta)
 
+    @classmethod
+    def for_query(cls, parameter: Number, query: LinearQuery, privacy: Privacy) -> Self:
+        """Return noise of this variance, or just above, for the L2 change of a query's answers."""
+        variance = drawable_variance(as_fraction("variance", parameter))
+        return cls(variance, privacy.squared_l2_sensitivity(query), privacy.largest_change(query))
+
     @property
     def stddev(self) -> float:
         """Upper bound of the standard deviation, in counts."""
@@ -205,6 +226,10 @@ class DiscreteGaussian(Noise):
     def reach(self, probability: Fraction) -> int:
         """Return a count that the noise alone reaches with at most this probability."""
         return gaussian_threshold(self.variance, probability)
+
+    def is_for(self, query: LinearQuery, privacy: Privacy) -> bool:
+        """Return whether the squared sensitivity is that of a query."""
+        return self.squared_sensitivity == privacy.squared_l2_sensitivity(query)
 
     def cost(self, unit: Unit) -> Fraction:
         """Return D / (2 variance); ``ValueError`` in epsilon."""
@@ -247,7 +272,7 @@ class DiscreteLaplace(Noise):
     """
 
     name: ClassVar[str] = "discrete Laplace"
-    measured: ClassVar[Literal["gaussian", "laplace"]] = "laplace"
+    measured: ClassVar[MeasuredNoise] = "laplace"
     guarantee: ClassVar[str] = "integer answers whose L1 change is at most D are (D / scale)-DP with this noise on each"
     proof: ClassVar[str] = "discrete-laplace"
 
@@ -271,6 +296,12 @@ class DiscreteLaplace(Noise):
         self._set(scale=_amount("scale", scale), sensitivity=_whole("sensitivity", sensitivity, zero=True))
         self._with_threshold((largest_change, threshold, records_per_person), delta)
 
+    @classmethod
+    def for_query(cls, parameter: Number, query: LinearQuery, privacy: Privacy) -> Self:
+        """Return noise of this scale, or just above, for the L1 change of a query's answers."""
+        scale = drawable_scale(as_fraction("scale", parameter))
+        return cls(scale, privacy.l1_sensitivity(query), privacy.largest_change(query))
+
     @property
     def stddev(self) -> float:
         """Standard deviation, in counts."""
@@ -283,6 +314,10 @@ class DiscreteLaplace(Noise):
     def reach(self, probability: Fraction) -> int:
         """Return a count that the noise alone reaches with at most this probability."""
         return laplace_threshold(self.scale, probability)
+
+    def is_for(self, query: LinearQuery, privacy: Privacy) -> bool:
+        """Return whether the sensitivity is that of a query."""
+        return self.sensitivity == privacy.l1_sensitivity(query)
 
     def cost(self, unit: Unit) -> Fraction:
         """Return D / scale, in rho half its square."""

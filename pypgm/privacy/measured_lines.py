@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.privacy.charge import Charge
+from pypgm.privacy.laws import Noise
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.relation import Privacy
 
 _MEASURE = "measure"  # the step in lines of measurements; lines of quantiles, screens and histograms name other steps
-_LAWS = {"gaussian": "discrete Gaussian", "laplace": "discrete Laplace"}
 _ROUNDED = 1e-12  # relative: an exponential may differ in its last digit between machines
 
 
@@ -54,18 +51,18 @@ def measured_lines(measurements: Sequence[LinearMeasurement], ledger: LedgerRepo
     MeasuredLines(of=(None, 0), apart=())
     """
     lines, privacy = ledger.lines, ledger.privacy
-    left: dict[tuple[str, str], list[int]] = defaultdict(list)
+    left: dict[tuple[str, str], list[tuple[int, Noise]]] = defaultdict(list)
     for i, line in enumerate(lines):
-        if line.what == _MEASURE and line.noise in _LAWS.values():
-            left[line.on, line.noise].append(i)
+        if line.what == _MEASURE and isinstance(line.law, Noise):
+            left[line.on, line.law.measured].append((i, line.law))
     numbers: list[int | None] = []
     for measurement in reversed(measurements):
-        candidates = left[_named(measurement.clique), _LAWS[measurement.noise]]
-        number = next((n for n in reversed(candidates) if privacy and _agree(measurement, lines[n], privacy)), None)
-        if number is not None:
-            candidates.remove(number)
-        numbers.append(number)
-    return MeasuredLines(tuple(numbers[::-1]), tuple(sorted(n for candidates in left.values() for n in candidates)))
+        candidates = left[_named(measurement.clique), measurement.noise]
+        place = next((p for p in reversed(candidates) if privacy and _agree(measurement, p[1], privacy)), None)
+        if place is not None:
+            candidates.remove(place)
+        numbers.append(None if place is None else place[0])
+    return MeasuredLines(tuple(numbers[::-1]), tuple(sorted(n for candidates in left.values() for n, _ in candidates)))
 
 
 def links_of(measurements: Sequence[LinearMeasurement], ledger: LedgerReport) -> dict[str, Any]:
@@ -97,18 +94,13 @@ def _named(clique: Sequence[str]) -> str:
     return f"({', '.join(clique)})"
 
 
-def _agree(measurement: LinearMeasurement, line: Charge, privacy: Privacy) -> bool:
-    """Return whether a line of a measurement's clique and law has its noise, for its query."""
+def _agree(measurement: LinearMeasurement, law: Noise, privacy: Privacy) -> bool:
+    """Return whether a line of a measurement's clique and kind of noise has its noise, for its query."""
     if not isinstance(measurement.stddev, float) or measurement.values.dtype.kind != "i":
         return False  # draws for a charge have one variance, and are integers
-    gaussian = line.noise == "discrete Gaussian"
-    parameter = line.parameters["variance" if gaussian else "scale"]
-    stddev = math.sqrt(parameter) if gaussian else laplace_stddev(parameter)
-    if not math.isclose(stddev, measurement.stddev, rel_tol=_ROUNDED):
+    if not math.isclose(law.stddev, measurement.stddev, rel_tol=_ROUNDED):
         return False
-    query = measurement.linear_map
     try:
-        change = (privacy.squared_l2_sensitivity if gaussian else privacy.l1_sensitivity)(query)
+        return law.is_for(measurement.linear_map, privacy)
     except (TypeError, ValueError):  # a query that was never measured: it does not have integer entries
         return False
-    return line.parameters["squared_sensitivity" if gaussian else "sensitivity"] == Fraction(change)

@@ -31,14 +31,14 @@ from pypgm.audit.attacks import (
 from pypgm.audit.budgets import check_conservation
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.audit.laws import GAUSSIAN, LAPLACE
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, LAWS, NOISES
 from pypgm.audit.report import failures, row
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.subjects import FEWER, LEARNERS
 from pypgm.audit.tiers import MEASUREMENTS
 from pypgm.audit.trace import all_output
 from pypgm.mechanisms.tables import mechanism_names
-from pypgm.privacy import Ledger
+from pypgm.privacy import Ledger, laws
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.reporting.audited import AuditReport, write_audit
 
@@ -83,6 +83,11 @@ def test_every_mechanism_is_looked_at_and_has_a_defect_planted():
     homes = {name: f"pypgm.mechanisms._{name}" for name in mechanism_names()} | {"": "pypgm.mechanisms.related"}
     homes |= dict.fromkeys(("dualquery", "fem"), "pypgm.mechanisms.drawn_queries")
     assert set(homes.values()) <= {mutant.module for mutant in MUTANTS}
+
+
+def test_every_law_of_a_ledger_is_audited():
+    assert LAWS.keys() == laws.LAWS.keys()
+    assert {noise.name for noise in NOISES} == {n for n, law in laws.LAWS.items() if issubclass(law, laws.Noise)}
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -19,6 +19,7 @@ from selfcheck.cases import case_of, run_case
 from selfcheck.fuzz import fuzz
 from selfcheck.options import check_options
 from selfcheck.settings import SETTINGS, Choose
+from selfcheck.written_out import SMALL, built
 
 import pypgm
 from pypgm import Budget, audit
@@ -29,6 +30,7 @@ from pypgm.audit.stated import Effort, largest_move
 from pypgm.audit.tiers import check_claims
 from pypgm.bayes.private_structure import dependence, largest_change
 from pypgm.mechanisms.tables import mechanism_names
+from pypgm.queries import BUILT_IN, Kronecker, Union
 
 BUDGET = Budget(rho=2)
 
@@ -156,6 +158,10 @@ def test_the_largest_move_is_that_of_all_tables(score, shape, total):
 
 def test_every_mechanism_has_settings():
     assert set(mechanism_names()) <= SETTINGS.keys()
+
+
+def test_every_class_of_queries_is_written_out():
+    assert {type(built(spec)) for spec in SMALL} >= {*BUILT_IN, Kronecker, Union}
 
 
 def test_values_that_ran_less_often_go_first():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import reference
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm import CliqueVector, Domain, JunctionTree, LinearMeasurement, losses, queries
+from pypgm.estimation.methods import METHODS, MethodName
 from pypgm.estimation.oracle import Oracle
 
-METHODS = ("accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal", "lbfgs")
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
 ROUNDING = 1e-7  # of 1 + loss: what float64 leaves of a bound
 
@@ -52,6 +54,10 @@ def random_problem(seed, largest=3):
         spread = rng.uniform(1.0, 10.0, own.size) if rng.random() < 0.5 else 5.0
         measurements.append(LinearMeasurement(own + rng.normal(size=own.size) * spread, clique, spread, query))
     return domain, measurements, 200.0
+
+
+def test_every_method_has_its_name():
+    assert get_args(MethodName) == ("auto", *METHODS)
 
 
 def value(loss, domain, model):

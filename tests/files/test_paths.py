@@ -10,6 +10,7 @@ from table_drafts import draft_schema
 import pypgm
 from pypgm import bayes, cli
 from pypgm.cli.arguments import workload_named
+from pypgm.cli.command import _VERBS as VERBS
 from pypgm.comparison import is_table
 from pypgm.data import scan
 from pypgm.io import read_uai_evidence, read_uai_model, write_uai_evidence
@@ -75,6 +76,9 @@ COMMANDS = {
     "synth to": ["synth", "t.csv", "--schema", "s", "--epsilon", "1", "--delta", "1e-9", "--out", "PATH.csv"],
     "plan": ["plan", "PATH", "--records", "5", "--epsilon", "1", "--delta", "1e-9"],
     "compare": ["compare", "PATH", "t.csv", "--unsafe"],
+    "report": ["report", "PATH", "--out", "r.html"],
+    "report on": ["report", "r.pgm", "PATH", "--unsafe", "--out", "r.html"],
+    "report to": ["report", "r.pgm", "--out", "PATH.html"],
 }
 BAD = {"a\0b": "must not have a NUL", "a\ud800b": "not have half a surrogate pair"}
 
@@ -112,6 +116,10 @@ def test_a_name_in_a_command_that_no_system_takes(command, bad, capsys):
     said = capsys.readouterr().err
     assert said.startswith("pypgm: a path must not have ")
     assert said.count("\n") == 1
+
+
+def test_every_verb_that_takes_a_path_is_tried():
+    assert {words[0] for words in COMMANDS.values()} == {*VERBS} - {"demo", "completion"}
 
 
 @pytest.mark.parametrize("entry", [pypgm.load, pypgm.read_uai, pypgm.read_domain])

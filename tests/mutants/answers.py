@@ -109,11 +109,11 @@ MUTANTS = {
         "privacy.private_table:PrivateTable.measure", widest, "unnoised answer"
     )("noise.add", "lambda e: e if e.size > 4096 else noise.add(e)"),
     "only tables above 4,096 cells get noise of one record a person": at(
-        "privacy.access:Access._law", widest, "lost user bound"
+        "privacy.laws:DiscreteGaussian.for_query", widest, "lost user bound"
     )(
-        "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
-        "DiscreteGaussian(s, relation.squared_l2_sensitivity(query) if query.shape[0] <= 4096 else 1, "
-        "relation.largest_change(query))",
+        "cls(variance, privacy.squared_l2_sensitivity(query), privacy.largest_change(query))",
+        "cls(variance, privacy.squared_l2_sensitivity(query) if query.shape[0] <= 4096 else 1, "
+        "privacy.largest_change(query))",
     ),
     "only four records a person or more are taken for three": at(
         "privacy.relation:Privacy.squared_l2_sensitivity", five, "lost user bound"

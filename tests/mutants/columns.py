@@ -44,10 +44,10 @@ MUTANTS = {
         "privacy.private_column:PrivateColumn.__keys", check_unknown_keys, "sensitivity"
     )("X.get(key, 0) + count", "X.get(key, 0) + 2 * count"),
     "L1 sensitivities stand for squared L2 ones": at(
-        "privacy.access:Access._law", check_unknown_keys, "lost user bound"
+        "privacy.laws:DiscreteGaussian.for_query", check_unknown_keys, "lost user bound"
     )(
-        "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
-        "DiscreteGaussian(s, relation.l1_sensitivity(query), relation.largest_change(query))",
+        "cls(variance, privacy.squared_l2_sensitivity(query), privacy.largest_change(query))",
+        "cls(variance, privacy.l1_sensitivity(query), privacy.largest_change(query))",
     ),
     "Gaussian noise is drawn where Laplace noise is charged": at(
         "privacy.laws:DiscreteLaplace.adder", check_unknown_keys, "scale differs from the charge"
@@ -142,14 +142,16 @@ MUTANTS = {
         "2 * exact", "4 * exact"
     ),
     "L1 sensitivities are those of add-remove": at(
-        "privacy.access:Access._law", question("cells, pure"), "wrong relation"
-    )("relation.l1_sensitivity(query)", "query.l1_sensitivity('add-remove') * relation.records_per_person"),
+        "privacy.laws:DiscreteLaplace.for_query", question("cells, pure"), "wrong relation"
+    )("privacy.l1_sensitivity(query)", "query.l1_sensitivity('add-remove') * privacy.records_per_person"),
     "all of many have the noise of the first": at(
         "privacy.private_table:PrivateTable.__noisy", question("many, weighted"), "scale differs from the charge"
     )("noises[i]", "noises[0]"),
-    "the largest change is that of one record": at("privacy.access:Access._law", question("cells"), "sensitivity")(
-        "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
-        "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), query.largest_change(relation.neighbours))",
+    "the largest change is that of one record": at(
+        "privacy.laws:DiscreteGaussian.for_query", question("cells"), "sensitivity"
+    )(
+        "cls(variance, privacy.squared_l2_sensitivity(query), privacy.largest_change(query))",
+        "cls(variance, privacy.squared_l2_sensitivity(query), query.largest_change(privacy.neighbours))",
     ),
     "counts are handed to a query of one's own": at(
         "privacy.private_table:PrivateTable.measure", question("products that lie"), "lost user bound"

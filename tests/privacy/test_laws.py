@@ -8,10 +8,13 @@ import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from pypgm.estimation.measurement import NOISE_LAWS
+from pypgm.estimation.measurement import Noise as MeasuredNoise
 from pypgm.privacy import Budget, Charge, Ledger, LedgerReport
 from pypgm.privacy.laws import (
     LAWS,
@@ -45,6 +48,11 @@ CASES = [
     (Stated(epsilon="1/3", delta="1/10000"), Fraction(1, 3), 1),
     (Stated(rho="1/7"), None, 1),
 ]
+# log weight of noise z, exactly
+EXPONENTS = {
+    DiscreteGaussian: lambda law, z: -z * z / (2 * law.variance),
+    DiscreteLaplace: lambda law, z: -abs(z) / law.scale,
+}
 LAWS_AT = pytest.mark.parametrize(("law", "epsilon", "times"), CASES, ids=[repr(law) for law, _, _ in CASES])
 
 
@@ -57,12 +65,8 @@ def renyi(p, q, order):
 def noisy_pair(law, change):
     """Probabilities of noise on a count and on the same count moved, on a range that holds all but 1e-30."""
     width = float(law.stddev)
-    z = np.arange(-math.ceil(25 * width) - 3, math.ceil(25 * width) + 4, dtype=np.float64)
-    if law.name == "discrete Gaussian":
-        log = -(z**2) / (2 * float(law.variance))
-        log_moved = -((z - change) ** 2) / (2 * float(law.variance))
-    else:
-        log, log_moved = -np.abs(z) / float(law.scale), -np.abs(z - change) / float(law.scale)
+    z = range(-math.ceil(25 * width) - 3, math.ceil(25 * width) + 4)
+    log, log_moved = (np.array([float(EXPONENTS[type(law)](law, k - by)) for k in z]) for by in (0, change))
     total = np.exp(log).sum()
     return np.exp(log) / total, np.exp(log_moved) / total
 
@@ -95,6 +99,7 @@ def test_a_cost_is_that_of_another_formula(law, epsilon, times):
     else:
         higher = 1 / (1 + math.exp(-float(epsilon)))
         pairs = [([higher, 1 - higher], [1 - higher, higher])]
+        pairs += [noisy_pair(law, law.sensitivity)] if isinstance(law, Noise) else []
     for (p, q), order in itertools.product(pairs, orders):
         assert renyi(p, q, order) <= order * rho * (1 + 1e-9)
     if epsilon is None:
@@ -112,12 +117,8 @@ def test_a_tail_is_that_of_an_enumeration(law, probability):
     width = math.ceil(40 * float(law.stddev)) + 40
     with localcontext() as context:
         context.prec = 50
-        if law.name == "discrete Gaussian":
-            ratio = Decimal(law.variance.numerator) / law.variance.denominator
-            atoms = {z: (Decimal(-z * z) / (2 * ratio)).exp() for z in range(-width, width + 1)}
-        else:
-            ratio = Decimal(law.scale.numerator) / law.scale.denominator
-            atoms = {z: (Decimal(-abs(z)) / ratio).exp() for z in range(-width, width + 1)}
+        exponents = {z: EXPONENTS[type(law)](law, z) for z in range(-width, width + 1)}
+        atoms = {z: (Decimal(e.numerator) / e.denominator).exp() for z, e in exponents.items()}
         total = sum(atoms.values())
         tail = [sum(atoms[z] for z in range(at, width + 1)) / total for at in (reached, max(1, reached - 2))]
         wanted = Decimal(probability.numerator) / probability.denominator
@@ -168,6 +169,14 @@ def test_a_law_goes_through_a_file(law, epsilon, times):
     stored = ledger.to_dict()
     assert LedgerReport.from_dict(stored).lines == ledger.lines == (Charge("do", "it", law),)
     assert LedgerReport.from_dict(stored).to_dict() == stored
+
+
+def test_each_law_of_noise_has_its_exponent_here():
+    assert set(EXPONENTS) == {law for law in LAWS.values() if issubclass(law, Noise)}
+
+
+def test_estimates_know_the_noise_of_every_law():
+    assert {law.measured for law in EXPONENTS} == set(NOISE_LAWS) == set(get_args(MeasuredNoise))
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)

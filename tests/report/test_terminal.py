@@ -17,6 +17,7 @@ from fuzz_pgm import pack, unpack
 import pypgm
 from pypgm import Dataset, Domain, cli, mechanisms
 from pypgm._base.terminal import escaped, escaped_json
+from pypgm.cli.command import _VERBS
 
 NASTY = "x\x1b[2J\x1b[H\nguarantee: epsilon 0.001\r\x9b31m\u2028\u202e\u2066\x7f\x85\x00\ufeff\u200b"
 DOMAIN = Domain({f"a{NASTY}": [f"l{NASTY}", "two"], "b": 3, "c": 2})
@@ -117,6 +118,10 @@ VERBS = [
     ["info", f"no{NASTY}"],
     [f"no{NASTY}"],
     ["sample", "r.pgm", "--rows", NASTY, "--out", "o.csv"],
+    ["report", "r.pgm", "--title", NASTY, "--out", f"out{NASTY[1:5]}.html"],
+    ["report", f"no{NASTY}", "--out", "o.html"],
+    ["demo", "--epsilon", NASTY],
+    ["completion", NASTY],
 ]
 
 
@@ -144,6 +149,10 @@ def test_nothing_that_the_command_prints_moves_the_terminal(number, folder, caps
     for text in capsys.readouterr():
         assert is_safe(text)
         assert sum(line.startswith("guarantee: epsilon 0.001") for line in text.splitlines()) == 0
+
+
+def test_every_verb_of_the_command_is_tried():
+    assert {words[0] for words in VERBS} >= {*_VERBS}
 
 
 def test_a_query_into_a_file_is_exact(folder, capsys):
