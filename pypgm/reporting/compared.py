@@ -5,12 +5,10 @@ Values are compared as they stand in files, so that bins and "other" of a releas
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import itertools
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +20,10 @@ from numpy.typing import NDArray
 
 from pypgm._base.html import Shown
 from pypgm.data import OpenSchema, Schema
-from pypgm.data.columns.bins import UnreadableError
-from pypgm.data.columns.column import Column
-from pypgm.data.columns.dates import Date, iso_date
+from pypgm.data.columns.column import Column, Reader
+from pypgm.data.columns.dates import day_in
 from pypgm.data.columns.number_text import WRITTEN, written_as
-from pypgm.data.columns.numbers import Numeric, as_number
+from pypgm.data.columns.numbers import number_in
 from pypgm.data.schema.draft_column import NULLS
 from pypgm.data.sources.files import write_text
 from pypgm.reporting.drawings import squares_of
@@ -42,7 +39,6 @@ _POOLED = 20  # values of a column in a pair: the most frequent ones, all others
 _MOST_PAIRS = 5000
 _LISTED = 100  # pairs that a page lists
 _EMPTY = frozenset({"nat", *map(str.casefold, NULLS)})
-_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
 _QUANTILES = (0.05, 0.5, 0.95)
 _AS_TEXTS = "its values are compared as texts"
@@ -328,49 +324,29 @@ def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[
 
     A declared column of numbers or dates counts as such if some value does; any other column if all values do.
     """
-    candidates: list[tuple[Kind, Callable[[str], float]]]
-    if isinstance(declared, Date):
-        candidates = [("date", partial(_day, written=("", declared.format)))]
-    else:
-        formats = () if isinstance(declared, Numeric) else ("", *_FORMATS)
-        candidates = [("number", _number), *(("date", partial(_day, written=(pattern,))) for pattern in formats)]
     if not distinct:
         return "text", None, ""
-    kind, read, strays = candidates[0][0], candidates[0][1], distinct
+    known = None if declared is None else declared.reader()
+    looks: list[Reader] = [("number", number_in), *(("date", partial(day_in, formats=(f,))) for f in ("", *_FORMATS))]
+    candidates = looks if known is None else [known]
+    (kind, read), strays = candidates[0], distinct
     for other, reader in candidates:
         left = {text for text in distinct if math.isnan(reader(text))}
         if len(left) < len(strays):
             kind, read, strays = other, reader, left
         if not left:
             return kind, read, ""
-    is_declared = isinstance(declared, Numeric | Date)
     if declared is None and kind == "number" and None not in (places := {written_as(text) for text in strays}):
         decimal, thousands = WRITTEN[max(place for place in places if place is not None)]
         marks = f"decimal {decimal!r}" + (f" and thousands {thousands!r}" if thousands else "")
         return "text", None, f"{_AS_TEXTS}: they may be numbers with {marks}, which a schema or an option says"
-    if not is_declared and (declared is not None or 2 * len(strays) > len(distinct)):
+    if known is None and (declared is not None or 2 * len(strays) > len(distinct)):
         return "text", None, ""
     more = f" and {len(strays) - 1:,} more are no {kind}s" if len(strays) > 1 else f" is no {kind}"
     reason = f"{min(strays)[:_SHOWN]!r}{more}"
-    if is_declared and len(strays) < len(distinct):
+    if known is not None and len(strays) < len(distinct):
         return kind, read, reason
     return "text", None, f"{reason}: {_AS_TEXTS}"
-
-
-def _number(text: str) -> float:
-    with contextlib.suppress(UnreadableError):
-        number = as_number(text.replace(",", "") if _GROUPED.fullmatch(text) else text)
-        return number if math.isfinite(number) else math.nan
-    return math.nan
-
-
-def _day(text: str, written: Sequence[str]) -> float:
-    """Return the days since 1970 of a date in one of some formats, "" for ISO."""
-    for pattern in written:
-        with contextlib.suppress(ValueError, re.error):
-            day = datetime.datetime.strptime(text, pattern).date() if pattern else iso_date(text)
-            return float(day.toordinal() - datetime.date(1970, 1, 1).toordinal())
-    return math.nan
 
 
 def _pooled(codes: Sequence[NDArray[np.int64]], n_codes: int) -> tuple[list[NDArray[np.int64]], int]:

@@ -16,12 +16,9 @@ from pypgm._base.student import LEVEL, REACH
 from pypgm._base.terminal import escaped
 from pypgm.data import Schema
 from pypgm.data.columns.bins import Binned
-from pypgm.data.columns.column import Column
-from pypgm.data.columns.dates import Date
 from pypgm.data.columns.derived import Derived
 from pypgm.data.columns.derived_images import images_of
 from pypgm.data.columns.made import Made
-from pypgm.data.columns.numbers import Integer
 from pypgm.domain import Clique
 from pypgm.files.stored_model import ReleasedModel
 from pypgm.models.model import Model
@@ -126,7 +123,7 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     if schema is None:
         return Losses({}, {}, {}, {}, {}, (), persons=persons)
     columns = schema.columns
-    coarse = {name: bins for name, column in columns.items() if (bins := _bins(column))}
+    coarse = {name: bins for name, column in columns.items() if (bins := column.coarseness)}
     cut = {n: _moved(c) for n, c in columns.items() if isinstance(c, Binned) and c.outside != "refuse"}
     total = max(model.total, 1e-300)
     other = {
@@ -177,17 +174,6 @@ def _made_of(column: Made, lost: float | None) -> str:
     if lost is None or not isinstance(column, Derived):
         return text
     return f"{text}; {percent(lost)} of records have {str(column.other)!r}, for values that the mapping has not"
-
-
-def _bins(column: Column) -> str:
-    """Return the number of bins of a column if they are wider than its values; otherwise nothing."""
-    if isinstance(column, Date):
-        is_cut = not column.has_times and any(hour in column.format for hour in ("%H", "%I", "%c", "%X"))
-        by = f"by {column.resolution}" if is_cut or column.resolution not in {"day", "hour"} else ""
-        return f"{by}, the time of day is lost" if is_cut else by
-    if isinstance(column, Integer) and column.n_values == column.high - column.low + 1:
-        return ""
-    return f"{column.n_values:,} bins" if isinstance(column, Binned) else ""
 
 
 def _moved(column: Binned) -> str:

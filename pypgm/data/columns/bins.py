@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.numeric import as_generator, is_masked
-from pypgm.data.columns.column import Column, Encoder, Misfit
+from pypgm.data.columns.column import Column, Encoder, Misfit, Reader
 from pypgm.data.columns.number_text import SIGNS, WRITTEN, marks_hint
 from pypgm.data.columns.values import Values, as_keys, as_list, bare
 
@@ -54,6 +54,7 @@ class Scattered:
 
 Outside = Literal["refuse", "clip", "null", "other"]
 Within = Literal["uniform", "tapered", "middle", "lower"]
+Scale = Literal["numbers", "days", "seconds"]
 
 MOST_BINS = 1_000_000
 """Bins of a column at most: each has a label."""
@@ -108,6 +109,35 @@ class Binned(Column):
 
     @property
     @abstractmethod
+    def scale(self) -> Scale:
+        """Unit of places on the line: numbers are compared with numbers, and days from 1970 on with days."""
+
+    @property
+    @abstractmethod
+    def is_whole(self) -> bool:
+        """True if places on the line are whole numbers."""
+
+    @abstractmethod
+    def reader(self) -> Reader:
+        """Return the kind of values in a file and a reader of their texts, NaN for others."""
+
+    @abstractmethod
+    def shifted(self, low: float, high: float, unit: str, form: str, per_unit: int, **options: Any) -> Binned:  # noqa: ANN401
+        """Return the column of the values between two differences from these, both allowed.
+
+        Parameters
+        ----------
+        low, high : float
+        unit, form : str
+            Unit of the differences and format of the values, of dates.
+        per_unit : int
+            Steps of the differences in one.
+        **options
+            Further arguments of the column.
+        """
+
+    @property
+    @abstractmethod
     def _noun(self) -> str:
         """Noun for a value, such as ``a number``."""
 
@@ -137,6 +167,26 @@ class Binned(Column):
     @abstractmethod
     def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
         """Return the values at numbers of steps from zero."""
+
+    @property
+    def has_dates(self) -> bool:
+        """True if values are dates, with times or without."""
+        return self.scale in {"days", "seconds"}
+
+    @property
+    def has_times(self) -> bool:
+        """True if values are times, to the second, and not days."""
+        return self.scale == "seconds"
+
+    @property
+    def scale_words(self) -> str:
+        """The kind, and how fine it is where that decides what it is compared with."""
+        return self.kind
+
+    @property
+    def coarseness(self) -> str:
+        """Number of bins, in words."""
+        return f"{self.n_values:,} bins"
 
     @property
     def per_unit(self) -> int:
@@ -189,6 +239,12 @@ class Binned(Column):
         return (
             self if (first == last).all() else self._with(within=Scattered(self.within == "tapered", len(first), rng))
         )
+
+    def extremes(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the codes of the first and the last value, of other values and of nulls, and values drawn for them."""
+        codes = np.array([0, self.n_values - 1, *range(self.n_values, self.size)])
+        first, last = self.ends()
+        return codes, self.of_steps(np.array([first[0], *[last[-1]] * (len(codes) - 1)]))
 
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return values that were drawn, with ``other`` and None for the other codes."""

@@ -81,6 +81,11 @@ class Categorical(Closed):
         return self.ordinal
 
     @property
+    def value_types(self) -> frozenset[type]:
+        """The types of the values: str, bool, and object for numbers, or where there are none."""
+        return frozenset(next(t for t in (str, bool, object) if isinstance(v, t)) for v in self.values or (0,))
+
+    @property
     def allowed(self) -> str:
         """The values, in words."""
         if not self.values:  # of an open column: any text is another value, but an empty one is none

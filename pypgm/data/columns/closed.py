@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns.column import Column, Encoder, Misfit, as_tuple, taken, unless_flag
+from pypgm.data.columns.column import Column, Encoder, Misfit, NumberUse, as_tuple, taken, unless_flag
 from pypgm.data.columns.values import (
     BY_VALUE,
     Exact,
@@ -63,6 +63,7 @@ class _Books(dict[type, _Book]):
 class Closed(Column):
     """A column of a closed list of values."""
 
+    numbers_are: NumberUse = "values"
     may_have_other = False
     """Whether all other values may have a code of their own."""
 
@@ -170,6 +171,7 @@ class Boolean(Closed):
 
     values: Sequence[str] = ("false", "true")
     kind = "boolean"
+    families = frozenset({"bool"})
     n_values = 2
     is_ordinal = False  # of two values no order matters
 
@@ -192,6 +194,12 @@ class Boolean(Closed):
         if [text.casefold() for text in self.values] != ["false", "true"]:
             return taken([*self.values, None], codes)
         return taken([False, True, None], codes) if self.nulls else np.asarray(codes) == 1
+
+    def of_family(self, codes: NDArray[Any], values: NDArray[Any] | None, family: str) -> NDArray[Any] | None:
+        """Return booleans also for types of numbers, which are made of 0 and 1."""
+        return (
+            np.asarray(codes) == 1 if family in {"bool", "int", "float"} else super().of_family(codes, values, family)
+        )
 
     @cached_property
     def _texts(self) -> dict[str, int]:
@@ -246,6 +254,7 @@ class Codes(Closed):
     codes: int
     ordinal: bool = True
     kind = "codes"
+    numbers_are = "codes"
     value_labels = None  # the codes are their own
 
     @property
@@ -266,6 +275,10 @@ class Codes(Closed):
     def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the codes; with nulls an array of objects, None where there is no value."""
         return self._or(None, codes) if self.nulls else np.asarray(codes)
+
+    def extremes(self) -> tuple[NDArray[Any], None]:
+        """Return the first code, the last one and that of nulls."""
+        return np.array([0, self.n_values - 1, *range(self.n_values, self.size)]), None
 
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return the codes, and the text of nulls."""

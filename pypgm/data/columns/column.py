@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from pypgm.data.columns.values import Values, read_number
 from pypgm.domain import Label
 
+NumberUse = Literal["values", "codes", "places", "digits", "nothing"]
+Reader = tuple[Literal["number", "date"], Callable[[str], float]]
 _RAISES = "needs a value, and has an object that raises an error where it is compared or read"
 
 
@@ -65,6 +67,8 @@ class Column(ABC):
 
     null: bool | str | Sequence[str] = ()
     kind: ClassVar[str]
+    families: ClassVar[frozenset[str]] = frozenset()
+    """Families of types, such as "int", whose columns are of this kind where nothing but the type is known."""
 
     def __post_init__(self) -> None:
         texts = {True: ("",), False: ()}[self.null] if isinstance(self.null, bool) else self.null
@@ -116,6 +120,28 @@ class Column(ABC):
     @abstractmethod
     def allowed(self) -> str:
         """Description of the allowed values."""
+
+    @property
+    @abstractmethod
+    def numbers_are(self) -> NumberUse:
+        """Meaning of a number of an engine to the column: a value that it may name, a code, or a place on its line.
+
+        Of "digits" it is read as the text it is written with, and of "nothing" it is no value.
+        """
+
+    @property
+    def value_types(self) -> frozenset[type]:
+        """The types of declared values: str, bool, and object for all others."""
+        return frozenset({object})
+
+    @property
+    def coarseness(self) -> str:
+        """Words for the bins where they are wider than the values; else nothing."""
+        return ""
+
+    def reader(self) -> Reader | None:
+        """Return the kind of values in a file and a reader of their texts, NaN for others; None to go by their look."""
+        return None
 
     @property
     def size(self) -> int:
@@ -229,6 +255,23 @@ class Column(ABC):
         if values is None:
             return taken(list(map(str, self.labels or range(self.size))), codes)
         return np.array([*map(str, values.tolist()), None], object)[:-1]
+
+    def unmarked(self) -> Column:
+        """Return the column with numbers written with a decimal point and no other mark."""
+        return self
+
+    def of_family(self, codes: NDArray[Any], values: NDArray[Any] | None, family: str) -> NDArray[Any] | None:
+        """Return the values that a type of a family, such as "int", is made of; None if it is of those of `shown`."""
+        return self.written(codes, values).astype(object) if family == "text" else None
+
+    def fits(self, family: str) -> bool:
+        """Return whether types of a family may hold the values at all."""
+        del family
+        return True
+
+    def extremes(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return the codes, and values drawn for them, that a type must hold to hold all values of the column."""
+        return np.arange(self.size), None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of the column in a schema file."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns.bins import MOST_BINS, Binned, UnreadableError, drawn
+from pypgm.data.columns.bins import MOST_BINS, Binned, Scale, UnreadableError, drawn
+from pypgm.data.columns.column import NumberUse, Reader
 from pypgm.data.columns.values import beyond_unit, is_number, plain
 from pypgm.domain import Label
 
@@ -154,6 +156,8 @@ class Date(Binned):
     resolution: Resolution = "day"
     format: str = ""
     kind = "date"
+    families = frozenset({"date", "time"})
+    is_whole = True
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
@@ -186,9 +190,26 @@ class Date(Binned):
         return f"a date{time} in the format {self.format}" if self.format else f"an ISO date{time}"
 
     @property
-    def has_times(self) -> bool:
-        """True if values are times, to the second, and not days."""
-        return self.resolution == "hour"
+    def scale(self) -> Scale:
+        """Unit of places on the line, from 1970 on: seconds of times, else days."""
+        return "seconds" if self.resolution == "hour" else "days"
+
+    @property
+    def scale_words(self) -> str:
+        """The kind and the resolution."""
+        return f"{self.kind} with resolution {self.resolution}"
+
+    @property
+    def numbers_are(self) -> NumberUse:
+        """Meaning of a number of an engine: a format reads the digits that it is written with."""
+        return "digits" if self.format else "nothing"
+
+    @property
+    def coarseness(self) -> str:
+        """The resolution in words, unless values are as fine; a format with a time of day that is lost says so."""
+        is_cut = not self.has_times and any(hour in self.format for hour in ("%H", "%I", "%c", "%X"))
+        by = f"by {self.resolution}" if is_cut or self.resolution not in {"day", "hour"} else ""
+        return f"{by}, the time of day is lost" if is_cut else by
 
     @property
     def _tick(self) -> Literal["s", "D"]:
@@ -272,6 +293,23 @@ class Date(Binned):
                     return moved
         return date
 
+    def reader(self) -> Reader:
+        """Return a reader of days, in ISO 8601 or in the format."""
+        return "date", partial(day_in, formats=("", self.format))
+
+    def shifted(self, low: float, high: float, unit: str, form: str, per_unit: int, **options: Any) -> Date:  # noqa: ANN401
+        """Return the column of dates that are so many whole units after these."""
+        del per_unit
+        first, last = self.ends()
+        spans = np.array([low - 1, high]).astype(np.int64)
+        ends = last_after(np.array([first[0], last[-1]]), spans, unit, self.has_times)
+        texts = list(map(str, self.of_steps(ends + np.array([1, 0]))))
+        return Date(texts[0], texts[1], "hour" if self.has_times else "year", form or self.format, **options)
+
+    def of_family(self, codes: NDArray[Any], values: NDArray[Any] | None, family: str) -> NDArray[Any] | None:
+        """Return texts also for types of whole numbers, which are made of the digits, and for unknown types."""
+        return super().of_family(codes, values, "text" if family in {"int", "any"} else family)
+
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         return self.of_steps(drawn(*self.ends(), codes, self.within, rng))
 
@@ -339,6 +377,20 @@ def iso_date(text: object) -> datetime.date:
     except ValueError:
         raise UnreadableError from None
     return date if hours is None else datetime.datetime.combine(date, hours)
+
+
+def day_in(text: str, formats: Sequence[str]) -> float:
+    """Return the days since 1970 of a date in one of some formats, "" for ISO; NaN for any other text.
+
+    Examples
+    --------
+    >>> day_in("02.01.1970", ["", "%d.%m.%Y"]), day_in("soon", [""])
+    (1.0, nan)
+    """
+    for form in formats:
+        with contextlib.suppress(ValueError, re.error):
+            return float(_days(datetime.datetime.strptime(text, form) if form else iso_date(text)))
+    return math.nan
 
 
 def has_short_years(form: str) -> bool:

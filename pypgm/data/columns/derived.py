@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
-from pypgm.data.columns.dates import Date, Unit, span_between, units_of
+from pypgm.data.columns.dates import Unit, span_between, units_of
 from pypgm.data.columns.made import Cells, Made
 from pypgm.data.columns.mapped import Mapped, MappedBins
-from pypgm.data.columns.numbers import Integer, Numeric, one_bin
+from pypgm.data.columns.numbers import Numeric, one_bin
 from pypgm.data.schema.rules import Entry
 from pypgm.domain import Label
 
@@ -189,8 +189,9 @@ class _Computed:
     def __init__(self, derived: Derived, sources: Sequence[Column]) -> None:
         self._derived = derived
         self._lines = lines = [source for source in sources if isinstance(source, Binned)]
-        self._dates = [source for source in lines if isinstance(source, Date)]
-        if len(lines) < len(sources) or (self._dates and not (len(self._dates) == 2 and derived.difference)):
+        self._dates = [source for source in lines if source.has_dates]
+        numbers = [source for source in lines if source.scale == "numbers"]
+        if len(numbers) < len(sources) and not (len(self._dates) == len(sources) == 2 and derived.difference):
             raise ValueError("needs columns of numbers, or a difference of two dates")
         self._check_dates()
         units = [line.per_unit for line in lines]
@@ -216,7 +217,7 @@ class _Computed:
         parts = [self._operand(line, line.steps_of(np.asarray(cell.values))) for line, cell in pairs]
         results = self._result(parts)
         results[missing] = column.low
-        values = results.astype(np.int64 if isinstance(column, Integer) else np.float64)
+        values = results.astype(np.int64 if column.is_whole else np.float64)
         return Cells(column, np.where(missing, column.size - 1, 0), values)
 
     def _check_dates(self) -> None:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned, Outside, Within
 from pypgm.data.columns.column import Column, Encoder, Misfit, as_tuple
-from pypgm.data.columns.dates import Date, Resolution, Unit, last_after, span_between, units_of
+from pypgm.data.columns.dates import Unit, last_after, span_between, units_of
 from pypgm.data.columns.made import Cells
-from pypgm.data.columns.numbers import Integer, Numeric, Real, one_bin
+from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.values import Values
 from pypgm.domain import Label
 
@@ -71,6 +71,7 @@ class Difference(Column):
     within: Within = "uniform"
     kind = "difference"
     is_ordinal = True
+    numbers_are = "places"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
@@ -132,25 +133,15 @@ class Difference(Column):
         if first.size > first.n_values and not self.nulls:
             raise ValueError(f"needs null: column {self.first!r} may have no value")
         options: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.nulls}
-        least, most = first.ends()[0][0], first.ends()[1][-1]
-        if isinstance(first, Date):
-            if self.unit not in units_of(first.has_times) or not isinstance(self.span, Integer):
-                units = ", ".join(units_of(first.has_times))
-                raise ValueError(f"a difference of dates needs whole units, each one of {units}")
-            low, high = np.array([least, most]), np.array([self.low - 1, self.high])
-            ends = last_after(low, high.astype(np.int64), self.unit, first.has_times)
-            texts = list(map(str, first.of_steps(ends + np.array([1, 0]))))
-            resolution: Resolution = "hour" if first.has_times else "year"
-            return Date(texts[0], texts[1], resolution, self.format or first.format, **options)
-        if self.unit or self.format:
+        units = units_of(first.has_times)
+        if first.has_dates:
+            if self.unit not in units or not self.span.is_whole:
+                raise ValueError(f"a difference of dates needs whole units, each one of {', '.join(units)}")
+        elif self.unit or self.format:
             raise ValueError(f"unit and format are for dates, but {self.first!r} has numbers")
-        if not (first.per_unit and self.span.per_unit):
+        elif not (first.per_unit and self.span.per_unit):
             raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
-        if isinstance(first, Numeric):
-            options |= {"decimal": first.decimal, "thousands": first.thousands}
-        unit = max(first.per_unit, self.span.per_unit)
-        low, high = least / first.per_unit + self.low, most / first.per_unit + self.high
-        return one_bin(low, high, len(str(unit)) - 1, **options)
+        return first.shifted(self.low, self.high, self.unit, self.format, self.span.per_unit, **options)
 
     def coded(
         self, first: Steps, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]
@@ -158,7 +149,7 @@ class Difference(Column):
         """Return the codes of differences, and the problem of the first without one."""
         starts, ends = first.steps(of_first), second.steps(of_second)
         places: NDArray[Any]
-        if isinstance(first.column, Date):
+        if first.column.has_dates:
             places = span_between(starts, ends, self.unit, first.column.has_times)
         else:
             unit = second.column.per_unit
@@ -175,7 +166,7 @@ class Difference(Column):
         assert isinstance(first.column, Binned)
         column, spans = self.second(first.column), self.span.drawn(codes, rng)
         starts = first.column.steps_of(np.asarray(first.values))
-        if isinstance(first.column, Date):
+        if first.column.has_dates:
             steps = self._after(starts, spans, first.column.has_times, rng)
         else:
             unit = column.per_unit
@@ -222,6 +213,7 @@ class Steps(Column):
     column: Binned
     kind = "steps"
     is_ordinal = True
+    numbers_are = "places"
     value_labels = None  # there are too many
 
     @cached_property

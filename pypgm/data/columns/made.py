@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.column import Column, fields_of
-from pypgm.data.columns.numbers import Integer, Numeric
+from pypgm.data.columns.numbers import Integer
 from pypgm.data.sources.frames import imported
 
 
@@ -80,9 +80,7 @@ class Cells(NamedTuple):
 
     def plain(self) -> Cells:
         """Return the cells with numbers written with a decimal point and no other mark."""
-        if not isinstance(self.column, Numeric):
-            return self
-        return self._replace(column=replace(self.column, decimal=".", thousands=""))
+        return self._replace(column=self.column.unmarked())
 
 
 def constant(column: Column, values: NDArray[Any]) -> Cells:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
+import re
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from numbers import Rational
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import MOST_BINS, Binned, OtherMarksError, UnreadableError, drawn, parts_of_bins
-from pypgm.data.columns.column import as_tuple
+from pypgm.data.columns.column import Reader, as_tuple
 from pypgm.data.columns.number_text import (
     PLAIN,
     WRITTEN,
@@ -99,6 +101,7 @@ def _between(points: NDArray[np.floating[Any]], low: float, high: float, decimal
 
 _MAX_DOUBLE = sys.float_info.max
 _MOST_DECIMALS = 9
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +120,8 @@ class Numeric(Binned):
 
     decimal: DecimalMark = "."
     thousands: str = ""
+    scale = "numbers"
+    numbers_are = "places"
 
     @property
     def marks(self) -> tuple[DecimalMark, str]:
@@ -127,6 +132,22 @@ class Numeric(Binned):
         """Return the text of a number with a decimal point and no other mark; that of a null as it is."""
         is_plain = self.marks == PLAIN or text.strip() in self.null_texts
         return text if is_plain else plain_number(text.strip(), *self.marks)
+
+    def unmarked(self) -> Numeric:
+        """Return the column with numbers written with a decimal point and no other mark."""
+        return replace(self, decimal=".", thousands="")
+
+    def reader(self) -> Reader:
+        """Return a reader of numbers with a decimal point."""
+        return "number", number_in
+
+    def shifted(self, low: float, high: float, unit: str, form: str, per_unit: int, **options: Any) -> Binned:  # noqa: ANN401
+        """Return the column of numbers between two differences from these, as fine as the finer of both."""
+        del unit, form
+        first, last = self.ends()
+        decimals = len(str(max(self.per_unit, per_unit))) - 1
+        low, high = first[0] / self.per_unit + low, last[-1] / self.per_unit + high
+        return one_bin(low, high, decimals, **options, decimal=self.decimal, thousands=self.thousands)
 
     def _read(self, value: object) -> float:
         if not isinstance(value, str):
@@ -186,6 +207,8 @@ class Integer(Numeric):
     width: int = 1
     edges: Sequence[int] = ()
     kind = "integer"
+    families = frozenset({"int"})
+    is_whole = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
@@ -197,6 +220,11 @@ class Integer(Numeric):
         first, last = self._first.tolist(), self._last.tolist()
         ends = [*(f"{a})" for a in first[1:]), f"{self.high}]"]
         return tuple(a if a == b else f"[{a}, {e}" for a, b, e in zip(first, last, ends, strict=True))
+
+    @property
+    def coarseness(self) -> str:
+        """Number of bins, in words; nothing where each number has its own."""
+        return "" if self.n_values == self.high - self.low + 1 else super().coarseness
 
     @property
     def allowed(self) -> str:
@@ -304,6 +332,8 @@ class Real(Numeric):
     edges: Sequence[float] = ()
     decimals: int | None = None
     kind = "real"
+    families = frozenset({"float", "decimal"})
+    is_whole = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
@@ -349,6 +379,10 @@ class Real(Numeric):
 
     def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
         return values.astype(np.float64) if values.dtype.kind in "iuf" else None
+
+    def fits(self, family: str) -> bool:
+        """Return whether types of a family may hold the numbers: whole ones do where there are no decimals."""
+        return family != "int" or self.decimals == 0
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         if self.decimals is not None:
@@ -444,6 +478,20 @@ def as_number(value: object) -> float:
         return math.inf if operator.gt(value, 0) else -math.inf
     except (TypeError, ValueError):
         raise UnreadableError from None
+
+
+def number_in(text: str) -> float:
+    """Return the number that a text is, perhaps with commas between groups of digits; NaN for any other.
+
+    Examples
+    --------
+    >>> number_in("62,347.5"), number_in("6,2")
+    (62347.5, nan)
+    """
+    with contextlib.suppress(UnreadableError):
+        number = as_number(text.replace(",", "") if _GROUPED.fullmatch(text) else text)
+        return number if math.isfinite(number) else math.nan
+    return math.nan
 
 
 def short_texts(numbers: Sequence[float]) -> list[str]:

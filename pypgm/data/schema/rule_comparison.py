@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from pypgm._base.memory import check_fits
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
-from pypgm.data.columns.dates import Date
-from pypgm.data.columns.numbers import Real
 
 MOST_CELLS = 1 << 28
 """Combinations of values that a rule may speak of: each has a byte."""
@@ -91,13 +89,13 @@ class Comparison:
         """
         low, high = self._lines(columns)
         (_, _, first), (_, highest, starts) = low.bounds_and_starts(), high.bounds_and_starts()
-        least, most = first.copy(), np.append(starts[1:] - (0 if isinstance(high, Real) else 1), highest)
+        least, most = first.copy(), np.append(starts[1:] - int(high.is_whole), highest)
         if low.outside == "clip":
             least[0] = -np.inf
         if high.outside == "clip":
             most[-1] = np.inf
         is_strict = np.full(most.size, self.is_strict)
-        is_strict[:-1] |= isinstance(high, Real)  # whose bins but the last do not hold their end
+        is_strict[:-1] |= not high.is_whole  # whose bins but the last do not hold their end
         return self._forbidden(low, high, least, most, is_strict)
 
     def _forbidden(
@@ -117,9 +115,8 @@ class Comparison:
 
     def _lines(self, columns: Mapping[str, Column]) -> tuple[Binned, Binned]:
         low, high = (_line(columns, name, self.text) for name in self.columns)
-        if _scale(low) != _scale(high):
-            fine = [f" with resolution {c.resolution}" if isinstance(c, Date) else "" for c in (low, high)]
-            kinds = f"{self.columns[0]!r} is {low.kind}{fine[0]}, {self.columns[1]!r} is {high.kind}{fine[1]}"
+        if low.scale != high.scale:
+            kinds = f"{self.columns[0]!r} is {low.scale_words}, {self.columns[1]!r} is {high.scale_words}"
             needed = "two columns of numbers, or two of dates, both with hours or both without"
             raise ValueError(f"the rule {self.text!r} needs {needed}: {kinds}")
         message = f"the rule {self.text!r} needs {low.size * high.size:.3g} pairs of bins"
@@ -159,10 +156,3 @@ def _line(columns: Mapping[str, Column], name: str, text: str) -> Binned:
         return column
     needed = "a declared column of numbers or dates in known bins, not in bins of quantiles"
     raise ValueError(f"the rule {text!r} names {name!r}, and must name {needed}")
-
-
-def _scale(column: Binned) -> str:
-    """Return the unit of places of a column's values."""
-    if isinstance(column, Date):
-        return "seconds" if column.resolution == "hour" else "days"
-    return "numbers"

@@ -11,16 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pypgm._base.terminal import escaped_json
-from pypgm.data.columns.column import as_tuple
+from pypgm.data.columns.column import Column, as_tuple
 from pypgm.data.columns.dates import Resolution
 from pypgm.data.columns.numbers import Real
 from pypgm.data.columns.values import plain
 from pypgm.data.schema.draft_column import BINS, SHARE, resolution_of, share_of_each
+from pypgm.data.schema.schema_file import KINDS
 from pypgm.data.sources.layout import Family, decimals_of, family_of
 from pypgm.data.sources.source import Source
 from pypgm.domain import Label, listed
 
 _UNKNOWN: Any = "? what is publicly known"
+_KIND_OF = {family: kind.kind for kind in KINDS.values() if issubclass(kind, Column) for family in kind.families}
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MAY_BE_TEXTS = {"object", "null", "unknown"}  # types of any values or of none
 
@@ -69,7 +71,7 @@ def _column(
     known = bounds.get(name)
     family = _family(name, kind, known)
     if family == "bool":
-        return {"kind": "boolean"}, True
+        return {"kind": _KIND_OF[family]}, True
     given = listed_in_type.get(name) if known is None else known
     if given is not None and family in {"text", "any", "category"}:
         labels = [value if isinstance(value, Label) else str(plain(value)) for value in given]
@@ -83,7 +85,7 @@ def _column(
     low, high = (_UNKNOWN, _UNKNOWN) if known is None else known
     if known is not None and family == "int":
         low, high = (int(end) if isinstance(end, float) and end.is_integer() else end for end in known)
-    fields: dict[str, Any] = {"kind": {"int": "integer", "date": "date", "time": "date"}.get(family, "real")}
+    fields: dict[str, Any] = {"kind": _KIND_OF[family]}
     fields |= {"low": str(low), "high": str(high)} if fields["kind"] == "date" else {"low": low, "high": high}
     if fields["kind"] == "date" and known is not None:
         fields["resolution"] = _resolution(fields["low"], fields["high"], has_times=family == "time")

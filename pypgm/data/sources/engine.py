@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned
-from pypgm.data.columns.dates import MONTH, MONTHS, SECONDS, Date, places_of, units_per
+from pypgm.data.columns.dates import MONTH, MONTHS, SECONDS, places_of, units_per
 from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.numbers import Integer
 from pypgm.data.schema.person import NO_KEY, Person
@@ -111,9 +111,11 @@ def difference_of(
     ibis = imported("ibis", "a table of an engine", "ibis")
     values = [table[name] for name in names]
     kinds = [value.type() for value in values]
-    is_date = isinstance(first, Date)
-    has_times = isinstance(first, Date) and first.has_times
-    fit = [k.is_integer() if not is_date else (k.is_timestamp() and k.timezone is None) or k.is_date() for k in kinds]
+    is_date, has_times = first.has_dates, first.has_times
+    if is_date:
+        fit = [(k.is_timestamp() and k.timezone is None) or k.is_date() for k in kinds]
+    else:
+        fit = [first.scale == "numbers" and k.is_integer() for k in kinds]
     if not all(fit) or (has_times and any(k.is_date() for k in kinds)) or not isinstance(column.span, Integer):
         needed = "dates, or times without a zone" if is_date else "whole numbers"
         return values[1], f"is measured as a difference, which an engine counts of {needed} alone: cast them in a query"

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 from pypgm.data.columns.bins import Binned
-from pypgm.data.columns.closed import Codes
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.dates import Date
-from pypgm.data.columns.numbers import Integer, Real
+from pypgm.data.columns.numbers import Integer
 from pypgm.data.columns.values import EXACT
 from pypgm.data.sources.engine_numbers import Expression, NumberColumn, call
 from pypgm.data.sources.foreign import guarded
@@ -132,19 +131,19 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
     """Return the codes of numbers, which are compared with those that the schema names."""
     numbers = NumberColumn(ibis, value)
     arms = [(is_so, _code(column, example)) for is_so, example in numbers.not_finite()]
-    if isinstance(column, Codes | Date):
+    if column.numbers_are in {"codes", "digits", "nothing"}:
         arms += [(numbers.equal_to(n), _code(column, n)) for n in numbers.named(column.nulls)]
-    if isinstance(column, Date):  # by a format it reads the digits that a number is written with
-        return _cases(ibis, arms, _NONE if column.format else beyond(column)[2])
-    if isinstance(column, Codes):
-        inside = numbers.at_least(0) & ~numbers.at_least(column.codes)
+    if column.numbers_are == "codes":
+        inside = numbers.at_least(0) & ~numbers.at_least(column.n_values)
         arms += [(numbers.is_fraction(), _NONE), (inside, value.cast("int64"))]
         return _cases(ibis, arms, _NONE)
     if not isinstance(column, Binned):
         named = numbers.named([*map(str, column.labels or ()), *column.nulls, "0", "1"])
         arms += [(numbers.equal_to(n), _code(column, n)) for n in named]
         return _cases(ibis, arms, _code(column, numbers.another(named)))
-    if not isinstance(column, Real):
+    if column.numbers_are != "places":
+        return _cases(ibis, arms, _NONE if column.numbers_are == "digits" else beyond(column)[2])
+    if column.is_whole:
         arms += [(numbers.is_doubtful(), _NONE), (numbers.is_fraction(), beyond(column)[2])]
     starts = column.bounds_and_starts()[2].tolist()
     if isinstance(column, Integer) and not column.edges and column.high - column.low < EXACT:

@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.categorical import Categorical
-from pypgm.data.columns.closed import Boolean, Codes
 from pypgm.data.columns.column import Column
-from pypgm.data.columns.dates import Date
 from pypgm.data.columns.made import Cells
-from pypgm.data.columns.numbers import Real
 from pypgm.data.sources.dialect import COMMAS, Dialect, DialectOptions
 from pypgm.data.sources.files import check_encoding
 from pypgm.data.sources.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
@@ -270,17 +267,12 @@ def _series(module: Any, kind: str, cells: Cells) -> Any:  # noqa: ANN401
 
 def _holds(module: Any, kind: str, column: Column) -> bool:  # noqa: ANN401
     """Return whether a type holds every value of a column: tried with those it may have, not with those it has."""
-    if family_of(kind) == "int" and isinstance(column, Real) and column.decimals != 0:
+    family = family_of(kind)
+    if not column.fits(family):
         return False
-    bounds = [0, column.n_values - 1, *range(column.n_values, column.size)]
-    codes = np.array(bounds if isinstance(column, Binned | Codes) else range(column.size))
-    ends = None
-    if isinstance(column, Binned):
-        first, last = column.ends()
-        ends = column.of_steps(np.array([first[0], *[last[-1]] * (len(codes) - 1)]))
     make = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__]
     try:
-        make(module, kind, _values(Cells(column, codes, ends), family_of(kind)), column)
+        make(module, kind, _values(Cells(column, *column.extremes()), family), column)
     except Exception:  # each library has errors of its own
         return False
     return True
@@ -296,25 +288,21 @@ def _natural(arrow: Any, column: Column) -> str:  # noqa: ANN401
 
 def _is_mixed(column: Column) -> bool:
     """Return whether the values of a column are of several kinds, as 1 and "other" are."""
-    labels = (column.value_labels if isinstance(column, Categorical) else None) or (0,)
-    other = () if column.other_label is None else (column.other_label,)
-    return len({next(kind for kind in (str, bool, object) if isinstance(v, kind)) for v in (*labels, *other)}) > 1
+    return len(column.value_types | (set() if column.other_label is None else {str})) > 1
 
 
 def _values(cells: Cells, family: Family) -> NDArray[Any]:
     """Return values of codes that a type of a family is made of; nulls are None, NaN or NaT."""
-    column, given = cells.column, np.asarray(cells.codes, dtype=np.int64)
-    if isinstance(column, Boolean) and family in {"bool", "int", "float"}:
-        values: NDArray[Any] = given == 1
-    elif family == "decimal":
-        values = cells.plain().texts().astype(object)
-    elif family == "text" or (isinstance(column, Date) and family in {"int", "any"}):
-        values = cells.texts().astype(object)
+    column = cells.column
+    if family == "decimal":
+        values: NDArray[Any] | None = cells.plain().texts().astype(object)
     else:
+        values = column.of_family(cells.codes, cells.values, family)
+    if values is None:
         return cells.decoded()
     if column.null_code is not None:
         values = values.astype(object)
-        values[given == column.null_code] = None
+        values[np.asarray(cells.codes, dtype=np.int64) == column.null_code] = None
     return values
 
 
