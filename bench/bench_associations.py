@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import pypgm
-from pypgm.mechanisms.registry import mechanism_named
+from pypgm.mechanisms.tables import mechanism_named
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 TABLES = "titanic,adult,fire,msnbc,stroke,loans"

@@ -22,7 +22,6 @@ from harness import print_table, timed, warm_seconds
 
 SIZES = (2, 11, 15, 32, 5, 9, 2, 11, 42, 8, 8, 46, 12, 10, 28)
 TOTAL = 305_119.0
-REPEATS = 5
 PEER = "--as-mbi"
 
 

@@ -16,7 +16,7 @@ from harness import check, random_cliques, table, timed
 
 import pypgm
 from pypgm.models import model
-from pypgm.models.refinement import refined_records
+from pypgm.models.sampling import refined_records
 
 
 def main() -> None:

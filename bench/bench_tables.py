@@ -25,7 +25,7 @@ from harness import check_spent, network_file, random_cliques, table, timed
 
 import pypgm
 from pypgm import Dataset, Domain
-from pypgm.mechanisms.registry import mechanism_named, takes
+from pypgm.mechanisms.tables import mechanism_named, takes
 
 Columns = list[Any]
 

@@ -21,7 +21,7 @@ from scipy import stats
 
 import pypgm
 from pypgm import workloads
-from pypgm.mechanisms.registry import mechanism_named, takes
+from pypgm.mechanisms.tables import mechanism_named, takes
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 import pypgm
 from pypgm import workloads
-from pypgm.mechanisms.registry import mechanism_named
+from pypgm.mechanisms.tables import mechanism_named
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Table = Callable[[tuple[str, ...]], Array]  # shares of the records

@@ -126,23 +126,23 @@ PUBLIC = {
     "pypgm.queries": "linear queries, with their exact sensitivities",
     "pypgm.privacy": "budgets, ledgers, private tables",
     "pypgm.privacy.laws": "the laws of noise, with their costs",
-    "pypgm.models": "what an estimate returns",
-    "pypgm.estimation": "measurements, constraints and how an estimate ended",
-    "pypgm.estimation.losses": "what an estimate minimises",
-    "pypgm.intervals": "between what any statistic of the original records is to be expected",
+    "pypgm.models": "models that an estimate returns",
+    "pypgm.estimation": "measurements, constraints, the result of an estimate",
+    "pypgm.estimation.losses": "objectives of estimates",
+    "pypgm.intervals": "bounds for any statistic of the original records",
     "pypgm.reconstruction": "other ways to estimate answers, for comparison",
     "pypgm.graphs": "junction trees and region graphs",
     "pypgm.inference": "marginals of a model, exact and by region graphs",
     "pypgm.bayes": "Bayesian networks, queried and learned privately",
     "pypgm.mrf": "Markov random fields, learned privately",
-    "pypgm.plot": "pictures",
+    "pypgm.plot": "plots",
     "pypgm.io": "files of other tools",
     "pypgm.errors": "exceptions and warnings",
     "pypgm.audit": "checks that a mechanism is as private as it says",
     "pypgm.compat": "mbi's interface over this engine",
-    "pypgm.integrations.opendp": "an estimator for OpenDP, and what its tables have measured",
-    "pypgm.integrations.pgmpy": "networks and fields of pgmpy, there and back",
-    "pypgm.integrations.pyagrum": "networks and fields of pyAgrum, there and back",
+    "pypgm.integrations.opendp": "an estimator for OpenDP, and the measurements of its tables",
+    "pypgm.integrations.pgmpy": "networks and fields, from and to pgmpy",
+    "pypgm.integrations.pyagrum": "networks and fields, from and to pyAgrum",
     "pypgm.integrations.smartnoise": "a synthesizer with SmartNoise's methods",
     "pypgm.integrations.sdv": "a synthesizer with SDV's methods",
 }
@@ -198,7 +198,7 @@ def page_of(module: str, names: dict[str, str]) -> str:
 
 
 def page_of_checks() -> str:
-    """Return the page of all checks that an installed package makes, with the defects that each was seen to report."""
+    """Return the page of the checks of a wheel and of tests/selfcheck, with the number of defects that each reports."""
     groups, planted = (
         json.loads((Path(pypgm.__file__).parent / "reporting" / f"{name}.json").read_text(encoding="utf-8"))
         for name in ("checks", "planted")

@@ -9,9 +9,8 @@ from pypgm.data.schema.schema import SchemaLike
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
-from pypgm.mechanisms.registry import BEST
 from pypgm.mechanisms.run import DEFAULTS, Options
-from pypgm.mechanisms.tables import prepared
+from pypgm.mechanisms.tables import BEST, prepared
 from pypgm.privacy.arguments import one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
@@ -45,7 +44,7 @@ def synthesize(
     Parameters
     ----------
     source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
-        The records, one a row. Frames are those of pandas, polars and pyarrow, lazy ones too, and others that narwhals
+        The records, one per row. Frames of pandas, polars and pyarrow, lazy ones too, and others that narwhals
         knows; a path names a CSV, Parquet or DuckDB file, by its ending.
     schema : Schema, Domain, mapping or path
         Public knowledge of its columns: a schema, the contents of a schema file, or the path of one. It states how many
@@ -67,10 +66,9 @@ def synthesize(
         The table in a DuckDB file.
     ignore_extra : bool
         Leave out columns that are not declared, instead of refusing the table.
-    delimiter, encoding, decimal, thousands
-        Dialect of a CSV file, as for `pypgm.read_table`.
     **options
-        Options of the mechanism, such as ``time_limit`` or ``progress``. ``workload`` may be a number K for all
+        Marks of a CSV file, such as ``delimiter``, as for `pypgm.read_table`, and options of the mechanism, such as
+        ``time_limit`` or ``progress``. ``workload`` may be a number K for all
         marginals of K attributes, ``"up-to-3"`` or a list of marginals, besides a `Workload`.
 
     Returns

@@ -114,7 +114,7 @@ class CliqueVector(Shown):
         return [clique[0] if len(clique) == 1 else clique for clique in dict.fromkeys(self.cliques)]
 
     def __getitem__(self, clique: str | Iterable[str]) -> Factor:
-        """Return the (first) table of a clique, axes as asked: a view if they come in the domain's order."""
+        """Return the (first) table of a clique, axes in the given order: a view if they come in the domain's order."""
         wanted = as_clique(clique)
         canonical = self.domain.canonical(wanted)
         if canonical not in self._first:
@@ -123,7 +123,7 @@ class CliqueVector(Shown):
         return factor if wanted == canonical else factor.transpose(wanted)
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Sum the first smallest table that holds a clique onto it; axes come in the order asked.
+        """Sum the first smallest table that holds a clique onto it; axes come in the given order.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class CliqueVector(Shown):
         return self[self.cliques[self.home(wanted)]].project(wanted)
 
     def find(self, clique: str | Iterable[str]) -> int | None:
-        """Return the position of a clique's table, else of the first smallest one that holds it; None if none does."""
+        """Return the position of a clique's table, or of the first smallest one that holds it; None if none does."""
         if isinstance(clique, tuple) and (known := self._first.get(clique)) is not None:
             return known
         wanted = self.domain.canonical(clique)

@@ -10,12 +10,11 @@ import numpy as np
 from pypgm._base.file_kind import RELEASE, START, file_kind
 from pypgm.data import OpenSchema, Schema
 from pypgm.data.columns.column import Column
-from pypgm.data.columns.marks import marked
 from pypgm.data.columns.number_text import PLAIN, plain_number
 from pypgm.data.columns.numbers import Numeric
 from pypgm.data.columns.values import as_list, read_number
 from pypgm.data.schema.schema import as_schema
-from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.dialect import COMMAS, Dialect, marked
 from pypgm.data.sources.duckdb_file import is_database
 from pypgm.data.sources.files import as_path, check_no_pipe
 from pypgm.data.sources.frames import Frame, as_columns
@@ -40,7 +39,7 @@ def compare(
     synthetic : Release, model, data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         From a release the same records are drawn every time.
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-        The real table. What comes of it is not private.
+        The real table. The result is not private.
     schema : Schema or OpenSchema, optional
         Says which texts are missing values, and how numbers and dates are written; by default that of the release.
 
@@ -81,16 +80,16 @@ def is_table(path: str) -> bool:
 
 
 def text_table(source: Source, schema: Schema | OpenSchema | None = None) -> dict[str, list[str]]:
-    """Return the columns of a table as texts; what is a number has a decimal point and no other mark.
+    """Return the columns of a table as texts; numbers have a decimal point and no other mark.
 
-    Texts that are numbers are read by the marks that the schema states for their column, else by those of the file.
+    Numbers are read with the marks that the schema states for their column, else with those of the file.
 
     Raises
     ------
     OSError
         If it cannot be read.
     ValueError
-        If it is no table with a header: the row is named, no value is.
+        If it is not a table with a header; the message names the row, never a value.
     """
     source.dialect.check()
     dialect = source.dialect if source.has_header else COMMAS
@@ -109,7 +108,7 @@ def text_table(source: Source, schema: Schema | OpenSchema | None = None) -> dic
 
 
 def _spelling(column: Column | None, dialect: Dialect) -> Callable[[str], str] | None:
-    """Return what takes the marks from the numbers of a column, where they have some."""
+    """Return a function that removes the marks from the numbers of a column that has them."""
     if isinstance(column, Numeric):
         return None if column.marks == PLAIN else column.plain_text
     is_known = column is not None or (dialect.decimal, dialect.thousands) == PLAIN

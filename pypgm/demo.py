@@ -1,4 +1,4 @@
-"""The whole way on a small real table: real beside private synthetic records.
+"""All steps on a small real table: real records beside private synthetic ones.
 
 The table: the 2,201 people aboard the Titanic by class, age, sex and survival, as the British Board of Trade's inquiry
 counted them in 1912 and R. J. M. Dawson published them in "The 'unusual episode' data revisited", Journal of Statistics
@@ -56,21 +56,21 @@ def titanic() -> Dataset:
 
 
 def titles(release: Release) -> list[str]:
-    """Return what each pair is called; one that was not counted together says so."""
+    """Return the title of each pair, which says if it was not counted together."""
     assert isinstance(release.model, Model)
     guessed = [release.model.basis(clique) in {"unmeasured", "unknown"} for clique in CLIQUES]
     return [" × ".join(c) + (_GUESSED if is_guess else "") for c, is_guess in zip(CLIQUES, guessed, strict=True)]
 
 
 def errors(release: Release, synthetic: Dataset) -> list[Factor]:
-    """Return the error to expect of each count of the synthetic records, pair by pair."""
+    """Return the expected error of each count of the synthetic records, pair by pair."""
     return [release.expected_error(clique, synthetic=synthetic) for clique in CLIQUES]
 
 
 def table_lines(
     synthetic: Dataset, expected: Sequence[Factor], names: Sequence[str], *, unsafe_data: Dataset
 ) -> list[str]:
-    """Return a table of two-way counts, real beside synthetic with the error to expect. The real are not private.
+    """Return a table of two-way counts, real beside synthetic with the expected error. The real are not private.
 
     Parameters
     ----------
@@ -103,14 +103,14 @@ def draw(
     synthetic : Dataset
     title : str
     expected, names
-        As for `table_lines`.
+        See `table_lines`.
     unsafe_data : Dataset
         The real records.
 
     Raises
     ------
     ImportError
-        If matplotlib is not there.
+        If matplotlib is not installed.
     OSError
         If the picture cannot be written.
     """

@@ -76,7 +76,7 @@ class LaterLabels:
 
 
 class _LabelsView(Mapping[str, tuple[Label, ...]]):
-    """Labels of the attributes that have them, each made when it is asked for."""
+    """Labels of the attributes that have them, each made on request."""
 
     def __init__(self, labels: Mapping[str, tuple[Label, ...] | LaterLabels]) -> None:
         self._labels = labels
@@ -336,7 +336,7 @@ def _check_labels(name: str, labels: tuple[Label, ...] | LaterLabels, size: int)
 
 
 def _is_nan(label: object) -> bool:
-    """Return whether a label is a NaN, of whatever kind: it differs from itself, if it lets itself be compared."""
+    """Return whether a label is a NaN of any kind: it differs from itself, if it can be compared."""
     return label.is_nan() if isinstance(label, Decimal) else bool(operator.ne(label, label))
 
 
@@ -351,7 +351,7 @@ def first_repeat(values: Iterable[_H]) -> _H:
 
 
 def check_kind(name: str, value: object, kind: type, way_out: str) -> None:
-    """Raise ``TypeError`` that says what was needed, what came and how to make it, unless a value is of a class."""
+    """Raise ``TypeError`` with the need, the type that came and the way out, unless a value is of a class."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} needs a pypgm.{kind.__name__}, got {type(value).__name__}: {way_out}")
 
@@ -362,7 +362,7 @@ def check_domain(value: object) -> None:
 
 
 def other_labels(needed: Domain, got: Domain) -> str:
-    """Return how the labels of two domains differ where nothing else does, as the end of a sentence; else nothing.
+    """Return the difference of labels between otherwise equal domains, as the end of a sentence, or nothing.
 
     Examples
     --------
@@ -387,7 +387,7 @@ def listed(values: Sequence[object], limit: int = 8) -> str:
 
 
 def nearest(text: str, names: Iterable[object]) -> str:
-    """Return the names that read most like a text, as the end of a sentence; nothing where none does.
+    """Return the names that read most like a text, as the end of a sentence, or nothing.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class Marginals(Protocol):
     """Source of marginals: a model, a release, a table of records, a CliqueVector."""
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the counts of some attributes, axes in the order asked."""
+        """Return the counts of some attributes, axes in the given order."""
 
 
 Answers = Marginals | Sequence[Factor]
@@ -41,11 +41,11 @@ class Evaluation(Shown):
     """The distance of two answers on each clique of a workload."""
 
     metric: Metric
-    """What is measured, see `evaluate`."""
+    """Metric, see `evaluate`."""
     cliques: tuple[Clique, ...]
     """The workload."""
     values: NDArray[np.float64]
-    """One distance a clique, shape (cliques,): shares in 0 .. 1 for "tv", else counts."""
+    """Distance of each clique, shape (cliques,): shares in 0 .. 1 for "tv", else counts."""
     pooled: float
     """The same over all cells of all cliques as one vector; for "tv" the mean over cliques."""
     not_private: str
@@ -199,7 +199,7 @@ def _tables(name: str, side: Answers, workload: Sequence[Clique]) -> Iterator[Fa
 
 
 def _model_of(side: Any) -> Any:  # noqa: ANN401 - what it is, is asked next
-    """Return the model of a release, anything else as it is."""
+    """Return the model of a release, or any other object unchanged."""
     return getattr(side, "model", side)
 
 

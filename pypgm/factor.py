@@ -72,7 +72,7 @@ class Factor(Shown):
 
     @classmethod
     def over(cls, domain: Domain, cells: NDArray[np.float64]) -> Factor:
-        """Return a factor that is a view of flat, contiguous float64 cells: what changes one changes the other.
+        """Return a factor that is a view of flat, contiguous float64 cells: a change of one changes the other.
 
         Examples
         --------
@@ -93,7 +93,7 @@ class Factor(Shown):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The table, one axis an attribute: a view, shape ``domain.shape``."""
+        """The table, one axis per attribute: a view, shape ``domain.shape``."""
         return self._cells.reshape(self.domain.shape)
 
     def datavector(self) -> NDArray[np.float64]:
@@ -129,7 +129,7 @@ class Factor(Shown):
         return Factor.over(domain, large)
 
     def project(self, attributes: str | Iterable[str]) -> Factor:
-        """Sum onto some attributes; axes come in the order asked."""
+        """Sum onto some attributes; axes come in the given order."""
         return self._reduce(_core.reduce_sum, as_clique(attributes))
 
     def sum(self, attributes: str | Iterable[str] | None = None) -> Factor:
@@ -203,12 +203,12 @@ class Factor(Shown):
         return Factor.over(self.domain, -self._cells)
 
     def __getitem__(self, values: Label | tuple[Label, ...]) -> float:
-        """Return the number of one cell, by a label of each attribute, or a code where it has none.
+        """Return the number of one cell, by a label of each attribute, or a code of one without labels.
 
         Raises
         ------
         KeyError
-            If there are not as many values as attributes, or one is none of its attribute's.
+            If the numbers of values and attributes differ, or a value is not its attribute's.
 
         Examples
         --------
@@ -237,7 +237,7 @@ class Factor(Shown):
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
-            Whose frame; it must be installed.
+            Library of the frame; it must be installed.
         value : str
             The column of the numbers.
 
@@ -314,7 +314,7 @@ def cells_frame(domain: Domain, numbers: Mapping[str, NDArray[np.float64]], libr
         raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
     for value in numbers:
         if value in domain:
-            raise ValueError(f"the table has an attribute {value!r}; name the column of numbers otherwise")
+            raise ValueError(f"the table has an attribute {value!r}; name the column of numbers differently")
     columns: dict[str, Any] = {}
     before, after = 1, domain.size()
     for name, size in zip(domain.attributes, domain.shape, strict=True):

@@ -59,7 +59,7 @@ class Plan(Shown):
     numbers : tuple of int
         Number of answers of each clique.
     stddev : tuple of float
-        Standard deviation of the noise in each number, in records: of a sum of counts as if it were one count.
+        Standard deviation of the noise in each number, in records; for a sum of counts, scaled to one count.
     error : float
         Mean total variation distance of pairs of attributes between model and records, 0 .. 1: the geometric mean of
         both rehearsals.
@@ -69,7 +69,7 @@ class Plan(Shown):
         Wall time of one rehearsal; reading and counting the records comes on top.
     bytes : float or None
         Most memory of the process, and the codes of the records that are not made up: the geometric mean of the two
-        rehearsals. None where the system does not say.
+        rehearsals. None if the system does not report it.
     distances : mapping of tuple of str to float
         The distance of each attribute, and of the pairs that were looked at, as `error` is.
     """
@@ -100,7 +100,7 @@ class Plan(Shown):
         return "\n".join([*lines, *([] if self.bytes is None else [f"memory: {self.bytes / 2**20:,.0f} MiB"])])
 
     def expected(self) -> str:
-        """Return the error to expect of pairs as a range, in words."""
+        """Return the expected error of pairs as a range, in words."""
         low, middle, high = (f"{100 * error:.2g}" for error in (self.low, self.error, self.high))
         return f"expected error of pairs: {low} to {high} percentage points, {middle} in the middle"
 
@@ -117,20 +117,20 @@ def plan(
     neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
 ) -> Plan:
-    """Return what a mechanism would do, from public knowledge alone: no record is read and nothing is spent.
+    """Return the plan of a mechanism, only from public knowledge: no record is read and nothing is spent.
 
     The mechanism is rehearsed on two tables of records made up over the domain, mixtures of eight kinds of people. In
     one attributes have few frequent values and hardly depend on each other, in the other values are evener and depend
-    much. What it measures at which noise is what it would do on any table like that; how large its error is depends
-    on the table. Between both is where the error of a real one is to be expected: `bench/README.md` compares them with
-    the errors of `wide` on real tables and networks. It is that of the model: what drawing records adds is not in it.
+    much. Its measurements and their noise are those on any such table; its error depends on the table. Between both is
+    where the error of a real one is expected: `bench/README.md` compares them with the errors of `wide` on real
+    tables and networks. It is that of the model, without the error of drawing records.
 
     Parameters
     ----------
     mechanism : str
         Its name in `pypgm.mechanisms`.
     domain : Domain, Schema or Dataset
-        Attributes and sizes; of a dataset no record is read.
+        Attributes and sizes; no record of a dataset is read.
     epsilon, delta : number, optional
         Budget that would be spent.
     budget : Budget, optional
@@ -159,7 +159,7 @@ def plan(
     >>> [round(s) for s in found.stddev], 0 < found.low < found.error < found.high < 0.2
     ([11, 8, 13], True)
     """
-    from pypgm.mechanisms.registry import mechanism_named  # that package has this function
+    from pypgm.mechanisms.tables import mechanism_named  # that package has this function
 
     n_records = checked_integer("n_records", n_records, 1)
     domain = domain.domain if isinstance(domain, Schema | Dataset) else domain
@@ -223,9 +223,9 @@ class _Crowd:
 
 
 def _made_up(domain: Domain, rows: int, power: float, likeness: float) -> Dataset:
-    """Return records of several kinds of people, each kind with distributions of its own.
+    """Return records of several kinds of people, each kind with its own distributions.
 
-    Fewer records are the first of more: what is said of one number of them goes on from what is said of another.
+    Fewer records are the first of more, so that forecasts change steadily with their number.
     """
     rng = np.random.default_rng(0)
     ends = rng.dirichlet(np.ones(_CLASSES)).cumsum()[:-1]
@@ -260,7 +260,7 @@ def _distance(model: Factor, records: Factor) -> float:
 
 
 def _bytes(domain: Domain, n_records: int) -> float | None:
-    """Return the most memory this process has had, and what the codes of the records take that were not made up."""
+    """Return the peak memory of this process, and the memory of the codes of records that were not made up."""
     try:
         resource: Any = importlib.import_module("resource")
     except ImportError:  # Windows

@@ -1,9 +1,9 @@
-"""Releases of mechanisms: free to use, without the records."""
+"""Releases of mechanisms: free to use, without the records; their fields in a file."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -13,7 +13,7 @@ from pypgm._base.clock import Clock
 from pypgm._base.constraints import Positive
 from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import checked
-from pypgm.data import write_table
+from pypgm.data import Schema, write_table
 from pypgm.data.schema.evidence import read_evidence
 from pypgm.data.schema.rules import drawn_by_rules
 from pypgm.data.schema.schema import as_schema
@@ -23,6 +23,7 @@ from pypgm.domain import as_clique, as_cliques
 from pypgm.errors import warn_caller
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
+from pypgm.files.stored_measurements import packed_measurements, unpacked_measurements
 from pypgm.files.stored_model import in_module, message_of, model_of_archive
 from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
@@ -36,8 +37,9 @@ from pypgm.models.model import Model
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.measured_lines import check_links, links_of
 from pypgm.privacy.private_table import Counts, PrivateTable
-from pypgm.release_fields import check_release, release_arguments, release_fields, release_kind
 from pypgm.released import Model_co, Released
 from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
@@ -52,11 +54,56 @@ if TYPE_CHECKING:
 
     from pypgm.data import Dataset
     from pypgm.data.sources.frames import Frame, Library
+    from pypgm.domain import Domain
     from pypgm.files.stored_model import ReleasedModel
     from pypgm.graphs.evidence import Evidence
     from pypgm.models import GraphicalModel, RegionGraphModel
 
 __all__ = ["ModelRelease", "Release", "load"]
+
+
+_LEARNERS = ("mrf.learn_ising", "mrf.learn_pairwise", "mrf.learn_t_wise", "mrf.learn_structure")
+_KINDS = {"bayes.learn_private": "network", **dict.fromkeys(_LEARNERS, "field")}  # of files without a kind
+
+
+def release_fields(release: Released) -> dict[str, Any]:
+    """Return the fields of a release."""
+    fields: dict[str, Any] = {"mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
+    fields |= {"measurements": packed_measurements(release.measurements)}
+    fields |= links_of(release.measurements, release.ledger)
+    fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
+    fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
+    fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
+    return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
+
+
+def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
+    """Return the arguments of a release, without its model over a domain, from the fields of its file.
+
+    ``ValueError``, ``KeyError`` or ``TypeError`` where something is missing or does not fit.
+    """
+    log = ({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored["log"])
+    return {
+        "measurements": unpacked_measurements(domain, stored["measurements"]),
+        "ledger": LedgerReport.from_dict(stored["ledger"]),
+        "mechanism": stored["mechanism"],
+        "options": stored["options"],
+        "version": stored["pypgm"],
+        "log": tuple(log),
+        "schema": as_schema(Schema.from_dict(stored["schema"])) if "schema" in stored else None,
+        "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
+        "unmeasured": stored.get("unmeasured", "not asked"),
+    }
+
+
+def release_kind(stored: Mapping[str, Any]) -> str:
+    """Return the kind of a release by the fields of its file; earlier files have its mechanism alone."""
+    return str(stored.get("kind", _KINDS.get(stored["mechanism"], "")))
+
+
+def check_release(release: Released, stored: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` if a release contradicts the fields that it was made from."""
+    check_links(release.measurements, release.ledger, stored if "charged_by" in stored else None)
 
 
 class _FewErrorOptions(DrawOptions, total=False):
@@ -82,21 +129,21 @@ class Release(Released[Model_co]):
     mechanism : str
         Name of the mechanism.
     options : mapping of str to JSON values
-        Options of the mechanism beyond the budget and the relation, where it records them.
+        Options of the mechanism beyond the budget and the relation, if it records them.
     version : str
         pypgm version that made the release; empty if the file does not record it.
     log : tuple of mapping
-        Choices and results of each round of an adaptive mechanism, released facts alone;
+        Choices and results of each round of an adaptive mechanism, only released facts;
         ``pandas.DataFrame(release.log)`` makes a frame of it. Empty without rounds.
     schema : Schema, optional
-        Schema of the original table, where it is known: ``release.schema.decode(records)`` gives values as that table
+        Schema of the original table, if it is known: ``release.schema.decode(records)`` gives values as that table
         has them. ``dataclasses.replace(release, schema=schema)`` adds it.
     layout : Layout, optional
         Look of the original table: the library and types of its frame, or the format of its file; kept by
         `pypgm.synthesize`.
     unmeasured : {"not asked", "hidden by noise"}
-        Why pairs were not measured: the rounds or the tree of the mechanism had no place for them, or noise would have
-        hidden their relation. Errors of unmeasured pairs are smaller in the second case.
+        Reason why pairs were not measured: the rounds or the tree of the mechanism had no place for them, or noise
+        would have hidden their relation. Errors of unmeasured pairs are smaller in the second case.
     """
 
     __slots__ = ()
@@ -137,19 +184,19 @@ class Release(Released[Model_co]):
         synthetic: Dataset | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Factor:
-        """Return the error to expect of each count: the root mean square distance from the records.
+        """Return the expected error of each count: the root mean square distance from the records.
 
-        It is the larger of two errors. The first is that on tables made up from the model, as
-        `GraphicalModel.expected_error` has it, with the error of the total that denoised answers share. The second is
-        the distance from true tables drawn given the answers, each measured pair about the prediction of a model
-        without its answers, as in `interval`: it includes dependence that the estimate shrank, or that nothing was
-        measured of. Intervals of 1.645 errors to each side are to hold 90 % of counts, and of counts above 0;
-        `bench/README.md` has the shares that they held, by mechanism.
+        It is the larger of two errors. The first is the error on tables made up from the model, as in
+        `GraphicalModel.expected_error`, with the error of the total that denoised answers share. The second is the
+        distance from true tables drawn given the answers, each measured pair about the prediction of a model without
+        its answers, as in `interval`: it includes dependence that the estimate shrank, or that nothing was measured
+        of. Intervals of 1.645 errors to each side are to hold 90 % of counts, and of counts above 0; `bench/README.md`
+        has the shares that they held, by mechanism.
 
         Parameters
         ----------
         clique, evidence, draws, rng, time_limit
-            As for `GraphicalModel.expected_error`; `draws` also sets the number of true tables.
+            See `GraphicalModel.expected_error`; `draws` also sets the number of true tables.
         synthetic : Dataset, optional
             Records drawn from this release: errors are then those of their counts, whose distance from the model is
             known exactly. Another number of records than the model's is scaled to it.
@@ -209,7 +256,7 @@ class Release(Released[Model_co]):
         evidence: Evidence | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Factor:
-        """Return the standard error of each count by noise alone; ``TypeError`` as for `expected_error`."""
+        """Return the standard error of each count due only to noise; ``TypeError`` as for `expected_error`."""
         model = self._with_errors((*as_clique(clique), *(evidence or ())))
         return model.standard_error(clique, self._read(evidence), **options)
 
@@ -230,7 +277,7 @@ class Release(Released[Model_co]):
     ) -> Interval:
         """Return a statistic of synthetic records with an interval for that of the original ones.
 
-        There are two views of the error, of which the larger is used. *Worlds* are tables drawn from records of the
+        There are two views of the error; the larger is used. *Worlds* are tables drawn from records of the
         model, measured with the same queries and noise, estimated from and drawn from again; they show the effects of
         noise and of smoothing by the model. *Truths* are tables drawn given the answers, each measured pair about the
         prediction of a model without that pair's answers; they show dependence that the estimate shrank and, by
@@ -249,8 +296,8 @@ class Release(Released[Model_co]):
         target : {"records", "population"}
             The answer of the original records, or of the population that they were drawn from, which is less certain.
         attributes : str or sequence of str, optional
-            The columns that the statistic reads; by default they are found by leaving columns out. The more there are,
-            the wider and slower the interval.
+            The columns that the statistic reads; by default they are found by leaving columns out. With more of them
+            the interval is wider and slower.
         worlds, truths : int
             Numbers of tables of each kind, at least 2; worlds are kept with the release for further calls.
         combine : {"larger", "both"}
@@ -283,11 +330,11 @@ class Release(Released[Model_co]):
         TimeoutError
             If there is no time for two tables of each kind.
         ValueError
-            If the statistic fails, gives no numbers, another shape on another table or another answer of the same
+            If the statistic fails, gives no numbers, another shape on another table or another answer for the same
             records, or reads columns other than those named; an option is out of range; or the model does not hold its
             measurements.
         TypeError
-            If it is of a kind that does not know its errors, or the statistic is no function.
+            If its model does not know its errors, or the statistic is not a function.
 
         Notes
         -----
@@ -295,9 +342,9 @@ class Release(Released[Model_co]):
         by mechanism: see the table in `bench/README.md`, with standard errors. By `wide`, `mst` and `aim`, at epsilon
         .1, 1 and 10, counts of attributes, pairs and triples are held in 84 to 98 %, means in 86 to 96, quantiles,
         rates and means by group in 86 to 100 %. Where columns decide each other and no answer is about both, rates and
-        means by group were held in 31 to 67 %. Odds ratios, coefficients of regressions and correlations were held in
-        72 to 100 % of a few trials and in 33 to 89 % of others: nothing is promised of them, nor of extremes, nor of
-        means of columns in bins whose bounds are far beyond nearly all values.
+        means by group were held in 31 to 67 %. Intervals held odds ratios, coefficients of regressions and
+        correlations in 72 to 100 % of a few trials and in 33 to 89 % of others: nothing is promised for them, for
+        extremes, or for means of columns in bins whose bounds are far beyond nearly all values.
 
         Examples
         --------
@@ -372,7 +419,7 @@ class Release(Released[Model_co]):
         evidence: Evidence | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Marginal:
-        """Return the counts of a clique with the error to expect of each; ``TypeError`` as for `expected_error`.
+        """Return the counts of a clique with the expected error of each; ``TypeError`` as for `expected_error`.
 
         Examples
         --------
@@ -407,7 +454,7 @@ class Release(Released[Model_co]):
         rng : numpy.random.Generator or int, optional
             Source of the draws.
         evidence : mapping, optional
-            As for `GraphicalModel.query`: all records agree with it, and are distributed as such records of the model.
+            See `GraphicalModel.query`: all records agree with it, and are distributed as such records of the model.
         time_limit : float, optional
             Seconds after which records of a graphical model are no longer refined; other models are quick.
         progress : bool
@@ -454,7 +501,7 @@ class Release(Released[Model_co]):
         Parameters
         ----------
         rows, rng, evidence
-            As for `synthetic_data`.
+            See `synthetic_data`.
         library : {"pandas", "polars", "pyarrow"}, optional
             Library of the frame; by default that of the source, with its columns in their order and of their types. A
             file or engine with types gives a table of pyarrow, an unknown source a frame of pandas. Another library
@@ -498,7 +545,7 @@ class Release(Released[Model_co]):
         path : str or path-like
             A name in ``.parquet`` or ``.pq`` makes a Parquet file; ``.gz`` compresses a CSV file.
         rows, rng, evidence
-            As for `synthetic_data`.
+            See `synthetic_data`.
 
         Raises
         ------
@@ -527,7 +574,7 @@ class Release(Released[Model_co]):
     ) -> PrivateTable:
         """Return the records behind a new ledger that begins with the charges of the release.
 
-        Further measurements are charged beside the earlier lines, for the same neighbour relation; the new ledger, and
+        Further measurements are charged after the earlier lines, for the same neighbour relation; the new ledger, and
         a release made from it, report and guarantee the total. The ledger of a release that protects nobody says so.
         Several ledgers resumed from one release do not know of each other: their costs add up.
 
@@ -538,7 +585,7 @@ class Release(Released[Model_co]):
         budget : Budget
             Budget for everything, the release included: at least the budget of the release, whatever it spent of it.
         n_threads, unsafe_seed
-            As for `PrivateTable`.
+            See `PrivateTable`.
 
         Raises
         ------
@@ -546,7 +593,7 @@ class Release(Released[Model_co]):
             If the budget is in another unit or less than that of the release, the records are weighted, or their
             domain is another one.
         TypeError
-            If `budget` is no `Budget`.
+            If `budget` is not a `Budget`.
 
         Examples
         --------
@@ -588,12 +635,12 @@ class Release(Released[Model_co]):
         loaded = load(path, max_bytes=max_bytes)
         if isinstance(loaded, cls):
             return loaded
-        raise ValueError(f"{path} holds a {type(loaded).__name__}, no {cls.__name__}: pypgm.load reads it")
+        raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}: pypgm.load reads it")
 
     def summary(self) -> str:
         """Return the guarantee, the number of measurements and the ledger draw by draw in a few lines of text.
 
-        The first line says what is not protected, if anything is not. Errors, which take time, are left out.
+        The first line states any missing protection. Errors, which take time, are left out.
         """
         return "\n".join(summary_lines(Facts(self)))
 
@@ -643,9 +690,10 @@ class Release(Released[Model_co]):
         Raises
         ------
         ImportError
-            If jinja2, the extra ``report``, is not there.
+            If jinja2, the extra ``report``, is not installed.
         ValueError
-            If the records are over another domain, the file is no audit, or the path is that of the original records.
+            If the records are over another domain, the file is not an audit, or the path is that of the original
+            records.
         OSError
             If a file cannot be read or written.
 
@@ -687,12 +735,12 @@ def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Rel
     path : str or path-like
         The file.
     max_bytes : float, optional
-        Memory that unpacking it may take; by default half of what is available.
+        Memory that unpacking it may take; by default half of the available memory.
 
     Raises
     ------
     ValueError
-        If it is no file of pypgm, is truncated, changed or contradictory, or is of another version.
+        If it is not a file of pypgm, is truncated, changed or contradictory, or is of another version.
     ModelTooLargeError
         If it unpacks to more than `max_bytes`; nothing was unpacked then.
     OSError

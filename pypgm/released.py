@@ -101,13 +101,13 @@ class Released(Shown, Stored, Generic[Model_co]):
 
     @property
     def promise(self) -> Promise:
-        """Promise of the release: what is protected and what is not; every view begins with it."""
+        """Promise of the release: the protected unit and any missing protection; every view begins with it."""
         return Promise.of(self.ledger, self.privacy.sentence, [self.schema], self.not_private)
 
     @property
     def guarantee(self) -> str:
         """Guarantee of the budget, such as ``epsilon 1.0, delta 1e-09``; ``none`` if the release protects nobody.
 
-        It begins with what is not protected, by a schema drafted from the records or by a budget that is too weak.
+        It begins with the missing protection, by a schema drafted from the records or a budget that is too weak.
         """
         return self.promise.guarantee

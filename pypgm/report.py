@@ -27,12 +27,12 @@ _CHUNK = 65536
 
 
 def warned_lines(release: Released) -> list[str]:
-    """Return the warnings that follow from neither the promise nor the errors."""
+    """Return the warnings that come from neither the promise nor the errors."""
     return [*stopped_lines(release.model), *uncounted_lines(release.model)]
 
 
 def caveat_lines(promise: Promise) -> list[str]:
-    """Return the line that says what is not protected, if anything is not."""
+    """Return the line that states any missing protection."""
     return [f"{promise.reservation}."] if promise.caveats else []
 
 
@@ -95,7 +95,7 @@ def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20
     ----------
     measurements : sequence of LinearMeasurement
     limit : int
-        Largest number of lines; of more those with the most noise are shown, and the others are counted.
+        Largest number of lines; if there are more, those with the most noise are shown, and the others are counted.
 
     Examples
     --------

@@ -53,11 +53,11 @@ class Workload(Shown):
     Attributes
     ----------
     domain : Domain
-        As given.
+        Domain, as given.
     cliques : tuple of tuple of str
-        As given.
+        Cliques, as given.
     queries : tuple of LinearQuery or None
-        None where every cell is asked.
+        None for every cell.
     weights : tuple of Fraction
         Exact, so that scores multiplied by them are.
 
@@ -123,7 +123,7 @@ class Workload(Shown):
     def closure(self) -> dict[Clique, Fraction]:
         """Return every non-empty subset of a clique, smaller ones first, with its weight.
 
-        The weight of r is the sum of ``weight(s) |r ∩ s|`` over the cliques s: how much of the workload it speaks of.
+        The weight of r is the sum of ``weight(s) |r ∩ s|`` over the cliques s: its share of the workload.
         Attributes are in the domain's order.
 
         References
@@ -190,13 +190,13 @@ def random_k_way(
 ) -> Workload:
     """Return `count` different marginals of k attributes, drawn at random; otherwise as `all_k_way`.
 
-    Of a number they are ``numpy.random.RandomState(rng).choice(n, count, replace=False)`` of the n that `all_k_way`
+    For a number they are ``numpy.random.RandomState(rng).choice(n, count, replace=False)`` of the n that `all_k_way`
     gives, a stream that NumPy keeps as it is: published workloads are drawn like this.
 
     Raises
     ------
     ValueError
-        As `all_k_way`, or if there are fewer than `count`.
+        As in `all_k_way`, or if there are fewer than `count`.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def random_k_way(
     """
     among = _all_of_size(domain, k, max_cells)
     if not 1 <= count <= len(among):
-        raise ValueError(f"count must be 1..{len(among)}, the marginals there are, got {count}")
+        raise ValueError(f"count must be 1..{len(among)}, the number of marginals, got {count}")
     source = rng if isinstance(rng, np.random.Generator) else np.random.RandomState(rng)
     return Workload(domain, [among[i] for i in source.choice(len(among), count, replace=False)])
 
@@ -226,9 +226,9 @@ def with_target(domain: Domain, target: str | Sequence[str], k: int, *, max_cell
 
 
 def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[str]) -> Workload:
-    """Return what effects of a treatment on an outcome are computed from, adjusted for one covariate or another.
+    """Return the marginals for effects of a treatment on an outcome, adjusted for one covariate each.
 
-    Of each covariate the marginal of all three, over which standardisation sums: rates of the outcome under each
+    The marginal of all three for each covariate, over which standardisation sums: rates of the outcome under each
     treatment and value, and how frequent the values are.
 
     Parameters
@@ -238,7 +238,7 @@ def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[st
     treatment, outcome : str
         Different attributes.
     covariates : iterable of str
-        What is adjusted for; of none treatment and outcome are asked.
+        Covariates to adjust for; without any, only treatment and outcome are included.
 
     Raises
     ------
@@ -258,9 +258,9 @@ def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[st
 
 
 def from_queries(domain: Domain, queries: Iterable[tuple[str | Sequence[str], LinearQuery | None]]) -> Workload:
-    """Return the workload of a list of queries, each a clique and what of its marginal is asked.
+    """Return the workload of a list of queries, each a clique and a query on its marginal.
 
-    A clique that comes several times with the same attributes stays as many entries.
+    A clique that comes several times with the same attributes stays several entries.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def from_queries(domain: Domain, queries: Iterable[tuple[str | Sequence[str], Li
 
 
 def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: Iterable[str]) -> Workload:
-    """Return marginals asked in running sums along ordered attributes, and cell by cell along the others.
+    """Return marginals as running sums along ordered attributes, and cell by cell along the others.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: It
 
 
 def ranges(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: Iterable[str]) -> Workload:
-    """Return marginals asked in all ranges of ordered attributes; otherwise as `prefixes`.
+    """Return marginals as all ranges of ordered attributes; otherwise like `prefixes`.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def _along(
 
 
 def as_workload(domain: Domain, workload: WorkloadLike) -> Workload:
-    """Return a workload of what stands for one.
+    """Return the workload from a workload argument.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def as_workload(domain: Domain, workload: WorkloadLike) -> Workload:
     Raises
     ------
     ValueError
-        If it is no workload over the domain.
+        If it is not a workload over the domain.
     TypeError
         If it is of another kind.
 

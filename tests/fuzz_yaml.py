@@ -10,7 +10,7 @@ import fuzz_schema
 from mutating import mutated_text
 
 import pypgm
-from pypgm.data.schema.yaml_text import parse_yaml
+from pypgm.data.schema.schema_file import parse_yaml
 
 SUFFIX = ".yaml"
 _OWN = """columns:

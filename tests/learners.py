@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from pypgm import Dataset, bayes, mrf
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 
 __all__ = ["LEARNERS", "SUBJECTS", "options_of"]
 

@@ -56,7 +56,6 @@ _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
 
 _ARRAYS = {"ndarray"}
 _LISTS = {"list", "tuple", "Sequence"}
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Made(NamedTuple):

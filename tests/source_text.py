@@ -35,7 +35,7 @@ _ROOMS = (
     "mechanisms",
     "release.py",
     "released.py",
-    *(f"mrf/{m}.py" for m in ("private_learning", "field_run", "regression_plans", "frank_wolfe", "stability")),
+    *(f"mrf/{m}.py" for m in ("private_learning", "regression_plans", "frank_wolfe", "stability")),
     *(f"bayes/private_{m}.py" for m in ("learning", "structure")),
 )
 _CHARGE_FIRST = {"frank_wolfe.py", "stability.py"}  # beside those of privacy, whose steps may reach the records

@@ -24,7 +24,7 @@ BLUE, GREY, INK, PALE, RED = "#2563a8", "#b8bcc4", "#2b2f36", "#e6e8ec", "#b3261
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches; ``ImportError`` if matplotlib, the extra ``plot``, is not there."""
+    """Return an empty figure of a size in inches; ``ImportError`` without matplotlib, the extra ``plot``."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

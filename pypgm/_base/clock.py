@@ -45,7 +45,7 @@ standing_still = _StandingStill()
 
 
 def now() -> float:
-    """Return the seconds of this thread's clocks: those of ``time.perf_counter()``, but for what they stood still."""
+    """Return the seconds of this thread's clocks: ``time.perf_counter()`` without the time that they stood still."""
     return time.perf_counter() - _HERE.stood
 
 
@@ -75,7 +75,7 @@ class Clock:
     started : float, optional
         `now` when the work began, which is the default.
     n_threads : int
-        0 for all threads; the bits of what the call returns do not depend on it.
+        Number of threads, 0 for all; the result does not depend on it.
     ends : str
         Name of the work that the limit ends, if any: leaving the clock's context after that warns the caller.
 

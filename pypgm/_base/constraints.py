@@ -73,7 +73,7 @@ class Constraint:
         Raises
         ------
         TypeError
-            If it is no number.
+            If it is not a number.
         ValueError
             If it is out of range, or none of the choices.
         """
@@ -94,7 +94,7 @@ class Constraint:
 
 
 def plain(annotation: object) -> object:
-    """Return an annotation as it is shown: its text, without what is declared of it.
+    """Return an annotation as it is shown: its text, without the declared constraints.
 
     Examples
     --------
@@ -152,13 +152,13 @@ def _declared(annotation: object, namespace: dict[str, Any]) -> Constraint | Non
 
 
 def check_attributes(instance: object, options: type | None = None) -> None:
-    """Check the attributes of a frozen dataclass, and keep what was checked.
+    """Check the attributes of a frozen dataclass, and keep the checked values.
 
     Parameters
     ----------
     instance : dataclass
     options : TypedDict, optional
-        Where their constraints are declared; the class itself by default.
+        Class that declares their constraints; the class itself by default.
     """
     for name, constraint in constraints_of(options or type(instance)).items():
         object.__setattr__(instance, name, constraint.checked(name, getattr(instance, name)))

@@ -40,7 +40,7 @@ def check_fields(value: object, kind: object, where: str = "") -> None:
     Parameters
     ----------
     value : object
-        As `json` gives it, with arrays.
+        Object as parsed by `json`, with arrays.
     kind : object
         ``str``, ``int``, ``float`` (finite, an integer too), `ANY_NUMBER`, ``bool``, ``numpy.ndarray`` or ``None``; a
         tuple of kinds, of which one will do; a list of the one kind of all its entries; a mapping of names to kinds,

@@ -8,22 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 START = 1024
-"""Bytes of a file that tell what it is."""
+"""Bytes of a file that tell its kind."""
 
 RELEASE = "a release or model of pypgm"
-"""What pypgm's own files are."""
+"""Kinds of pypgm's own files."""
 
 TABLE = "a CSV table"
-"""What has two lines with as many commas, semicolons or tabs."""
+"""Kind of a text with two lines of equally many commas, semicolons or tabs."""
 
 DATABASE = "a DuckDB database"
 """By the mark in its first block."""
 
 ARCHIVE = "a zip archive"
-"""One with any members."""
+"""Kind of a ZIP file with any members."""
 
 TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
-"""How names of tables end that are written."""
+"""Suffixes of the tables that are written."""
 
 _MAGIC = (
     (0, b"PAR1", "a Parquet file"),

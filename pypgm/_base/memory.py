@@ -24,7 +24,7 @@ _ALWAYS = 2**24  # bytes that fit anywhere: not worth asking the system
 
 
 def memory_limit(max_bytes: float | None) -> float:
-    """Return the bytes a structure may take: as given, or half of what the process can still have.
+    """Return the bytes a structure may take: as given, or half of the memory that the process can still have.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def check_fits(
 ) -> None:
     """Raise ModelTooLargeError, naming the ways out, if `needed` bytes (exact, however many) are more than allowed.
 
-    What is too large may be a function, called for an error alone: its text takes longer than a small answer.
+    The description may be a function, called only for an error: its text takes longer than a small answer.
     """
     if max_bytes is None and needed <= _ALWAYS:
         return
@@ -62,7 +62,7 @@ def check_tables_fit(
     what: str = "table",
     way_out: str = "or ask for a smaller clique",
 ) -> None:
-    """Raise ModelTooLargeError, naming a clique and its largest attribute, unless what is kept of each cell fits.
+    """Raise ModelTooLargeError, naming a clique and its largest attribute, unless the bytes kept for each cell fit.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _system_available() -> float | None:
 
 
 def _cgroup_available(proc: Path = Path("/proc/self"), mount: Path = Path("/sys/fs/cgroup")) -> float | None:
-    """Return what the process's control group and those around it leave, bytes; None where none sets a limit.
+    """Return the bytes that the process's control group and its parents leave; None where none sets a limit.
 
     Lines of ``/proc/self/cgroup`` are ``number:controllers:path``; version 2 has one, without controllers, and
     version 1 keeps memory in a hierarchy of its own. Inside a container the path may be the one outside it.

@@ -55,7 +55,7 @@ def checked_flag(name: str, value: object) -> bool:
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    """Raise ``ValueError`` unless an option is one of some.
+    """Raise ``ValueError`` unless an option is one of the choices.
 
     Examples
     --------
@@ -126,11 +126,11 @@ def _float_of(name: str, value: object) -> float:
 
 
 def whole_array(values: ArrayLike) -> NDArray[Any]:
-    """Return an array of integers, where each value of a list is one; else one of another type, as NumPy makes it.
+    """Return an array of integers if each value of a list is one; otherwise one of another type, as NumPy makes it.
 
-    What others are does not decide whether a value is one: NumPy would make floats of integers of several types, and
-    0 and 1 of booleans beside integers. A list with booleans becomes an array of booleans; integers beyond those of 64
-    bits become the nearest of these.
+    Whether a value is an integer does not depend on the others: NumPy would make floats of integers of several types,
+    and 0 and 1 of booleans beside integers. A list with booleans becomes an array of booleans; integers beyond those
+    of 64 bits become the nearest of these.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def whole_array(values: ArrayLike) -> NDArray[Any]:
 
 
 def real_array(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return an array of integers or floats; ``TypeError``, naming what it is of, if its entries are none."""
+    """Return an array of integers or floats; ``TypeError`` with its name if its entries are not integers."""
     array = _plain_array(name, values)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
@@ -162,7 +162,7 @@ def real_array(name: str, values: ArrayLike) -> NDArray[Any]:
 def float_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return an array of what NumPy takes for real numbers, a float64 one as it is; else ``TypeError`` that names it.
 
-    NumPy itself would take the real parts of complex numbers, and what stands under a mask.
+    NumPy itself would take the real parts of complex numbers, and the values under a mask.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def float_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 def _plain_array(name: str, values: ArrayLike) -> NDArray[Any]:
     if is_masked(values):
-        raise TypeError(f"{name} must be real numbers, got a masked array: fill or drop what is masked")
+        raise TypeError(f"{name} must be real numbers, got a masked array: fill or drop the masked entries")
     return np.asarray(values)
 
 
@@ -212,7 +212,7 @@ def as_fraction(name: str, value: Number) -> Fraction:
     Raises
     ------
     ValueError
-        If the number is not finite or the text is no number.
+        If the number is not finite or the text is not a number.
     TypeError
         If it is not an int, float, Fraction, Decimal or str.
     """
@@ -266,3 +266,8 @@ def whole_of(text: str) -> int | None:
     (7, None, None)
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
+
+
+def numpy_seed() -> int:
+    """Return a seed from NumPy's global state, on which the records of other packages depend."""
+    return int(np.random.randint(0, 2**31 - 1))  # noqa: NPY002

@@ -21,7 +21,7 @@ Text = Callable[[], str]
 
 
 class Bar:
-    """A bar with a text, and a share where there is one: by tqdm if it is installed, else a line of one's own.
+    """Bar with a text, and a share if there is one: by tqdm if it is installed, otherwise a plain line.
 
     All that it shows is public: released numbers and the charges of a ledger.
 
@@ -77,7 +77,7 @@ class Bar:
 
 
 def checked_progress(value: object) -> bool | Bar:
-    """Return whether to show how far a call is, or the bar of the call that this one is a part of."""
+    """Return whether to show the progress of a call, or the bar of the call that this one is a part of."""
     return value if isinstance(value, Bar) else checked_flag("progress", value)
 
 

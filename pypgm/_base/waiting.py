@@ -1,8 +1,8 @@
 """Time that the core's threads wait awake for each other; imported before the core, which reads it once.
 
-GNU's OpenMP lets a thread that waits keep its core busy for milliseconds. Where other work needs that core, the thread
-waited for is often what it holds up, and parts of a tenth of a millisecond take ten. A few microseconds cover what is
-between two parts of one call; after them a waiting thread sleeps. Whoever has chosen a way of waiting keeps it.
+GNU's OpenMP lets a thread that waits keep its core busy for milliseconds. If other work needs that core, often the
+awaited thread is held up, and parts of a tenth of a millisecond take ten. A few microseconds cover the gap between two
+parts of one call; after them a waiting thread sleeps. Whoever has chosen a way of waiting keeps it.
 """
 
 from __future__ import annotations

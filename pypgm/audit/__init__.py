@@ -7,9 +7,8 @@ Each check is a function of its subject (a mechanism, a sampler), so that it can
 from __future__ import annotations
 
 from pypgm.audit.finding import DEFECTS, Finding
-from pypgm.audit.own_mechanism import check
 from pypgm.audit.pairs import Pair
-from pypgm.audit.report import run
+from pypgm.audit.report import check, run
 from pypgm.audit.tiers import MECHANISMS, suite
 
 __all__ = ["DEFECTS", "MECHANISMS", "Finding", "Pair", "check", "run", "suite"]

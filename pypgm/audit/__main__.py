@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from pypgm.audit.finding import Check, Finding
-from pypgm.audit.own_mechanism import check
-from pypgm.audit.report import failures, row, run, unmade
+from pypgm.audit.report import check, failures, row, run, unmade
 from pypgm.audit.tiers import NAMES, suite
 from pypgm.privacy.budget import Budget
 from pypgm.reporting.audited import AuditReport, audit_text, write_audit

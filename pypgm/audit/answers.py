@@ -179,12 +179,3 @@ def _hidden(trace: Trace) -> Found:
             law = None if draw is None else draw.law
             defect = "wrong score" if law is not None and law.hides_scores else "answer of another table"
             yield defect, f"{law or 'a draw'} hides other numbers than this table's"
-
-
-def exact_rank_scores(values: NDArray[Any], quantile: Fraction, grid: list[float]) -> list[int]:
-    """Return -b times the rank distance of each grid point from the quantile a / b."""
-    a, b = quantile.numerator, quantile.denominator
-    less = [int((values < point).sum()) for point in grid]
-    more = [int((values > point).sum()) for point in grid]
-    n = values.size
-    return [-max(0, b * low - a * n, b * high - (b - a) * n) for low, high in zip(less, more, strict=True)]

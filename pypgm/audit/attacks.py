@@ -157,7 +157,7 @@ def _upper(successes: int, trials: int) -> float:
 
 
 def check_other_sampler(law: Noise, scale: Fraction, n: int = 100_000) -> Finding:
-    """Compare draws with as many of OpenDP's independent samplers, where it is installed."""
+    """Compare draws with equally many of OpenDP's independent samplers, if it is installed."""
     subject = f"{law.short}, scale {float(scale):g}"
     try:
         theirs = _opendp(law, float(scale), n)

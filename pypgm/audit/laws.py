@@ -229,7 +229,7 @@ class Exponential(Selection):
         return weights / math.fsum(weights)
 
     def outcomes(self, scores: Sequence[int], rate: Fraction, outcome: Any) -> list[float]:
-        """Return the probabilities of all candidates, or of all sequences of as many as were selected."""
+        """Return the probabilities of all candidates, or of all sequences of the selected length."""
         if isinstance(outcome, list):
             return list(self.top(scores, rate, len(outcome)).values())
         return super().outcomes(scores, rate, outcome)

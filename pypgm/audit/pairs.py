@@ -36,7 +36,7 @@ class Pair:
 
 
 def table(records: Records, domain: Domain = DOMAIN) -> Dataset:
-    """Return a table of records, one a row."""
+    """Return a table of records, one per row."""
     return Dataset({a: records[:, i].copy() for i, a in enumerate(domain.attributes)}, domain)
 
 

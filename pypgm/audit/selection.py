@@ -17,8 +17,7 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import EXPONENTIAL, LAWS, PERMUTE_AND_FLIP, Selection, renyi
 from pypgm.audit.mechanisms import Runs
 from pypgm.audit.samplers import ALPHA, p_value
-from pypgm.audit.surroundings import core_with
-from pypgm.audit.trace import Trace
+from pypgm.audit.trace import Trace, core_with
 from pypgm.privacy.sampler import Sampler
 
 Found = Iterator[tuple[str, str]]

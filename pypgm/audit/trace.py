@@ -7,12 +7,19 @@ hide (exact counts and scores) may differ, by no more than was charged. Nothing 
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
+import logging
+import types
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
+from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +28,6 @@ from numpy.typing import NDArray
 from pypgm import _core
 from pypgm.audit.laws import SAMPLERS, Drawn
 from pypgm.audit.stated import Effort, Moved, WatchedScores
-from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings
 from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
@@ -31,6 +37,74 @@ from pypgm.privacy.ledger import Charge, Ledger
 from pypgm.privacy.observer import Observer, observed_by, the_observer
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.selector import StatedSelector
+
+
+@contextlib.contextmanager
+def fixed_surroundings() -> Iterator[None]:
+    """Advance the clock by a second at each reading, and let post-processing draw from one seed.
+
+    Progress lines and synthetic records of two runs are then equal unless the records make a difference.
+    """
+    clock, generator = itertools.count(), np.random.default_rng
+
+    def seeded(seed: Any = None) -> np.random.Generator:
+        return generator(0 if seed is None else seed)
+
+    with patch("time.perf_counter", lambda: float(next(clock))), patch("numpy.random.default_rng", seeded):
+        yield
+
+
+class _Terminal(io.StringIO):
+    """Text that counts as a terminal, so that output for terminals alone is collected too."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@contextlib.contextmanager
+def all_output() -> Iterator[io.StringIO]:
+    """Collect all text that is printed, logged or warned, by NumPy too, even if it was ignored before."""
+    said = _Terminal()
+    handler = logging.StreamHandler(said)
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    output = contextlib.redirect_stdout(said), contextlib.redirect_stderr(said)
+    heard = np.errstate(divide="warn", over="warn", invalid="warn")
+    with output[0], output[1], heard, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            yield said
+        finally:
+            said.writelines(f"{w.category.__name__}: {w.message}\n" for w in warned)
+            root.removeHandler(handler)
+            root.setLevel(level)
+
+
+def as_told(error: BaseException) -> str:
+    """Return the text, arguments and notes of an exception and of its causes."""
+    lines: list[str] = []
+    at: BaseException | None = error
+    while at is not None:
+        notes = getattr(at, "__notes__", [])
+        lines += [f"{type(at).__name__}: {at}", *(repr(a) for a in at.args if str(a) not in str(at)), *notes]
+        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
+    return "; ".join(lines)
+
+
+def core_with(**functions: Callable[..., Any]) -> contextlib.AbstractContextManager[None]:
+    """Replace some functions of the core for samplers, and leave the others."""
+    return observed_by(_Core(the_observer().core, functions))
+
+
+class _Core(Observer):
+    not_private = ""
+
+    def __init__(self, others: Any, functions: dict[str, Callable[..., Any]]) -> None:
+        held = {name: getattr(others, name) for name in (*SAMPLERS, "flip_coins")}
+        self.core = types.SimpleNamespace(**held | functions)
+
 
 Mechanism = Callable[..., Any]
 """Called as mechanism(data, budget, privacy); returns a release, or anything if there is no model."""
@@ -179,7 +253,7 @@ class WatchedRecords(Dataset):
 
     def _read(self, kind: str, what: Any) -> None:
         if self.gone:
-            raise RecordsGoneError(f"{what} asked for after the release")
+            raise RecordsGoneError(f"{what} requested after the release")
         note = self.__dict__.get("note")
         if note is not None:
             note(kind, what)

@@ -53,8 +53,8 @@ def posteriors(
     """Compute the posteriors of some attributes for each row of a frame.
 
     Identical rows are answered once. Rows with the same known attributes go together: each table becomes one over the
-    row and its unknown attributes, and the row is an attribute that is never summed out. If nearly each row has a
-    pattern of its own, all go together, and one junction tree serves all patterns.
+    row and its unknown attributes, and the row is an attribute that is never summed out. If nearly every row has its
+    own pattern, all go together, and one junction tree serves all patterns.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _with_holes(
 
 
 class _Model:
-    """Tables of natural logs, split by what is known into parts that do not depend on each other."""
+    """Tables of natural logs, split by the evidence into parts that do not depend on each other."""
 
     def __init__(self, domain: Domain, logs: Sequence[Factor], observed: Clique, targets: Clique) -> None:
         self.domain = domain

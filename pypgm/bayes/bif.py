@@ -27,7 +27,7 @@ def noisy_max(rows: Mapping[int, Sequence[float]], shape: Sequence[int]) -> NDAr
 
     With :math:`F(y \mid x)` the cumulative probability of an effect's values, :math:`F_0` that of the row in which all
     parents have their first value, and :math:`F_i(\cdot \mid x_i)` that of the row in which parent i alone has
-    another, the effect is the greatest of what the causes produce independently:
+    another, the effect is the greatest of the values that the causes produce independently:
 
     .. math:: F(y \mid x) = F_0(y) \prod_{i : x_i \ne 0} F_i(y \mid x_i) / F_0(y).
 

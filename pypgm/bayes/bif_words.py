@@ -59,7 +59,7 @@ class Words:
         return None if name is None and not mark else name if name is not None else mark
 
     def name(self, what: str) -> str:
-        """Return the next name, and fail if there is none."""
+        """Return the next name; fail if there is none."""
         name, mark = self.token()
         if name is None:
             self.fail(f"{what} must stand here, got {shown(mark)}")

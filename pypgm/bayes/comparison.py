@@ -44,7 +44,7 @@ class AnswerComparison(Shown):
     smoothed_kl : ndarray of float64
         The same with 1e-12 of the uniform distribution mixed into both: always finite.
     map_agreement : ndarray of float64
-        Part of the given attributes' values for which both find the same target values most probable; of equally
+        Part of the given attributes' values for which both find the same target values most probable; among equally
         probable ones the first counts.
     unsupported : ndarray of int64
         Number of cells in which the other has probability and the reference has none.
@@ -69,12 +69,12 @@ def compare_answers(
     Parameters
     ----------
     reference, other : BayesianNetwork
-        Over the same domain; their structures may differ.
+        Networks over the same domain; their structures may differ.
     queries : sequence
-        Targets, whose joint probabilities are compared; or a pair of targets and given attributes: a mapping as `query`
-        takes it is one question, names of attributes are one for each combination of their values.
+        Targets, whose joint probabilities are compared; or a pair of targets and given attributes: a mapping, as for
+        `query`, is one question; names of attributes give one for each combination of their values.
     max_bytes : float, optional
-        Memory a table may take; half of what is available by default.
+        Memory a table may take; half of the available memory by default.
 
     Returns
     -------
@@ -117,13 +117,13 @@ def map_agreement(
     Parameters
     ----------
     reference, other : BayesianNetwork
-        Over the same domain; their structures may differ.
+        Networks over the same domain; their structures may differ.
     evidence_many : sequence of mappings
         The evidence, one mapping a question; evidence that is impossible in either network is left out.
     targets : str or sequence of str, optional
         All attributes by default, see `BayesianNetwork.map`.
     max_bytes : float, optional
-        As for `BayesianNetwork.map`.
+        See `BayesianNetwork.map`.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def compare_tables(reference: ConditionalTables, other: ConditionalTables) -> Ta
     Parameters
     ----------
     reference, other : BayesianNetwork
-        Over the same domain, with the same parents in any order.
+        Networks over the same domain, with the same parents in any order.
 
     Returns
     -------
@@ -282,7 +282,7 @@ class NetworkComparison(Shown):
     hellinger : float
         Hellinger distance of the joint distributions, from 0 to 1.
     missing, extra, reversed : int
-        Numbers of arcs in the reference alone, in the other alone, and in both with opposite directions.
+        Numbers of arcs only in the reference, only in the other, and in both with opposite directions.
     """
 
     kl: float
@@ -304,7 +304,7 @@ def compare_networks(reference: BayesianNetwork, other: BayesianNetwork) -> Netw
     Parameters
     ----------
     reference, other : BayesianNetwork
-        Over the same domain; their structures may differ.
+        Networks over the same domain; their structures may differ.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def compare_networks(reference: BayesianNetwork, other: BayesianNetwork) -> Netw
     ValueError
         If the domains differ.
     ModelTooLargeError
-        If a table on the way, or the junction tree of both together, would not fit.
+        If an intermediate table, or the junction tree of both together, would not fit.
 
     Examples
     --------

@@ -27,13 +27,13 @@ _T = TypeVar("_T", bound="CountedNetwork")
 class CountedNetwork(CountedModel, BayesianNetwork):
     """A Bayesian network with a number of records: the model in a private release.
 
-    Its answers are probabilities, as those of a `BayesianNetwork`; `project` alone returns counts. Records are drawn as
+    Its answers are probabilities, as those of a `BayesianNetwork`; only `project` returns counts. Records are drawn as
     by `sample`; under evidence by randomised rounding along a junction tree.
 
     Parameters
     ----------
     domain, parents, tables, name
-        As for `BayesianNetwork`.
+        See `BayesianNetwork`.
     total : float
         Number of records, at least 0; an estimate need not be whole.
     fit : Fit, optional
@@ -49,7 +49,7 @@ class CountedNetwork(CountedModel, BayesianNetwork):
     Raises
     ------
     ValueError
-        As `BayesianNetwork`, and if the total is negative or not finite.
+        As in `BayesianNetwork`, or if the total is negative or not finite.
 
     Examples
     --------

@@ -53,10 +53,10 @@ def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tup
     Raises
     ------
     ValueError
-        If a column is no attribute, columns differ in length, or a value is none of its attribute's; the message names
+        If a column is not an attribute, columns differ in length, or a value is not its attribute's; the message names
         column and row, never the value.
     TypeError
-        If the object is no frame.
+        If the object is not a frame.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def like_frame(frame: Frame, columns: dict[str, NDArray[Any]]) -> dict[str, NDAr
 
 
 def column_names(frame: Frame) -> list[str]:
-    """Return the names of the columns of a frame; ``ValueError`` for equal names, ``TypeError`` if it is no frame."""
+    """Return the names of the columns; ``ValueError`` for equal names, ``TypeError`` for any object but a frame."""
     if isinstance(frame, Mapping):
         return list(frame)
     columns = getattr(frame, "columns", None)

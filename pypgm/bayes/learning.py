@@ -251,7 +251,7 @@ def rows_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, strength: float = 1.0) -> float:
     r"""Return a score of the fit of a network to records, larger is better; **not private**.
 
-    With L the natural log of the likelihood of what is known, k the free parameters and N the records: L,
+    With L the natural log of the likelihood of the known values, k the free parameters and N the records: L,
     :math:`L - k` ("aic") or :math:`L - \tfrac12 k \log N` ("bic"). Or the natural log of the probability of the records
     given the structure alone, its tables having the Dirichlet prior "bdeu" or "k2" of `learn`.
 
@@ -268,8 +268,8 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, st
     Raises
     ------
     ValueError
-        If the criterion is unknown, there are no records, they are weighted, a column is no attribute, or values are
-        missing where they are needed.
+        If the criterion is unknown, there are no records, they are weighted, a column is not an attribute, or values
+        are missing where they are needed.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.numeric import as_generator
+from pypgm._base.numeric import as_generator, check_choice
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.frames import MISSING, Frame, Table, as_codes, as_values, column_names, like_frame
 from pypgm.bayes.parts import Part, PlannedTables
@@ -97,14 +97,14 @@ class RowAnswers(PlannedTables):
         -------
         data frame or dict of str to ndarray, shape (n_rows,)
             Labels, or codes without labels, in the order of the rows. A data frame comes back as one of its kind and
-            index. Of equally probable values the first is taken.
+            index. The first of equally probable values is taken.
 
         Raises
         ------
         ImpossibleEvidenceError
             If a row is impossible; the message names the first.
         ValueError
-            If a column or target is no attribute, or a value none of its attribute's.
+            If a column or target is not an attribute, or a value none of its attribute's.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class RowAnswers(PlannedTables):
         Parameters
         ----------
         frame, targets
-            As for `predict`.
+            See `predict`.
         impossible : {"raise", "nan"}
             Whether a row of probability zero is an error, or its probabilities NaN.
 
@@ -149,7 +149,7 @@ class RowAnswers(PlannedTables):
         ModelTooLargeError
             If a table on the way does not fit even for one row.
         ValueError
-            If a column or target is no attribute, or a value none of its attribute's.
+            If a column or target is not an attribute, or a value none of its attribute's.
         """
         answers, _ = self._posteriors(frame, targets, impossible)
         return Probabilities(answers.probabilities, self.domain, getattr(frame, "index", None))
@@ -160,7 +160,7 @@ class RowAnswers(PlannedTables):
         Parameters
         ----------
         frame
-            As for `predict`; missing values are summed over.
+            See `predict`; missing values are summed over.
 
         Returns
         -------
@@ -172,17 +172,16 @@ class RowAnswers(PlannedTables):
     def _posteriors(
         self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
     ) -> tuple[Posteriors, Part]:
-        if impossible not in {"raise", "nan"}:
-            raise ValueError(f"impossible must be 'raise' or 'nan', got {impossible!r}")
+        check_choice("impossible", impossible, ("raise", "nan"))
         wanted = None if targets is None else as_clique(targets)
         self.domain.indices(wanted or ())
         n_rows, columns = as_codes(self.domain, frame, wanted or ())
         if wanted is None:
             wanted = tuple(a for a in self.domain if a not in columns)
             if not wanted and columns:
-                raise ValueError("every attribute has a column: name the targets, or fill what is missing by `impute`")
+                raise ValueError("every attribute has a column: name the targets, or fill missing values with `impute`")
         elif wanted and not columns and column_names(frame):
-            raise ValueError("every column is a target's, so that nothing is known; `impute` fills what is missing")
+            raise ValueError("every column is a target, so nothing is known; `impute` fills missing values")
         part = self._part((*wanted, *columns))
         answers = posteriors(part.domain, part.tables, columns, n_rows, wanted)
         bad = np.flatnonzero(answers.log_evidence == -np.inf)
@@ -224,8 +223,7 @@ def imputed(
     >>> imputed(net, {"a": [None], "b": [None]}, "mode"), imputed(net, {"a": [None], "b": [None]}, "joint")
     ({'a': array([1]), 'b': array([1])}, {'a': array([0]), 'b': array([1])})
     """
-    if how not in {"mode", "joint", "sample"}:
-        raise ValueError(f"how must be 'mode', 'joint' or 'sample', got {how!r}")
+    check_choice("how", how, ("mode", "joint", "sample"))
     n_rows, columns = as_codes(net.domain, frame)
     gone = np.zeros(n_rows, dtype=bool)
     for column in columns.values():
@@ -276,7 +274,7 @@ def _possible(net: _Network, columns: _Columns, targets: list[str]) -> Posterior
     part = net._part(columns)
     answers = posteriors(part.domain, part.tables, columns, len(next(iter(columns.values()))), targets)
     if (answers.log_evidence == -np.inf).any():
-        raise ImpossibleEvidenceError("what is known of a row with missing values has probability zero")
+        raise ImpossibleEvidenceError("the known values of a row with missing ones have probability zero")
     return answers
 
 
@@ -367,7 +365,7 @@ class BayesianNetwork(RowAnswers):
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
-            Memory a table may take; half of what is available by default.
+            Memory a table may take; half of the available memory by default.
 
         Returns
         -------
@@ -407,12 +405,12 @@ class BayesianNetwork(RowAnswers):
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
-            Memory a table may take; half of what is available by default.
+            Memory a table may take; half of the available memory by default.
 
         Returns
         -------
         values : dict of str to label or code
-            The value of each target, in the order of the targets; a label if the attribute has them. Of equally
+            The value of each target, in the order of the targets; a label if the attribute has them. Among equally
             probable values, the first in lexicographic order of the codes.
         log_probability : float
             Natural log of :math:`P(t, e)`.
@@ -471,7 +469,7 @@ class BayesianNetwork(RowAnswers):
         rng : Generator or int, optional
             The operating system's entropy by default.
         evidence : mapping, optional
-            As for `query`: the records are distributed as those that agree with it.
+            Known values, see `query`: the records follow the distribution given the evidence.
         do : mapping of str to label or code, optional
             Interventions before the draw, see `do`.
 
@@ -517,7 +515,7 @@ class BayesianNetwork(RowAnswers):
         Parameters
         ----------
         frame
-            As for `predict`; attributes without a column get none.
+            See `predict`; attributes without a column get none.
         how : {"mode", "joint", "sample"}
             "mode": each cell by its own most probable value; "joint": those of a row by the values that are most
             probable together; "sample": by a draw from their joint posterior.
@@ -527,14 +525,14 @@ class BayesianNetwork(RowAnswers):
         Returns
         -------
         data frame or dict of str to ndarray
-            As of `predict`.
+            See `predict`.
 
         Raises
         ------
         ImpossibleEvidenceError
             If the known values of a row are impossible.
         ValueError
-            If a column is no attribute, or a value none of its attribute's.
+            If a column is not an attribute, or a value none of its attribute's.
 
         Examples
         --------

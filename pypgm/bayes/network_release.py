@@ -31,7 +31,7 @@ class NetworkRelease(Release[CountedNetwork]):
         The network, with its number of records.
     measurements : tuple of LinearMeasurement
         Noisy counts of each attribute with its parents, cliques in the order (parents, attribute); those of the first
-        stage, where all records took part in it, before those of the second.
+        stage, if all records took part in it, before those of the second.
     """
 
     __slots__ = ()
@@ -49,9 +49,9 @@ class NetworkRelease(Release[CountedNetwork]):
         r"""Return the standard errors of a conditional table that are due to the noise on its own counts.
 
         They are :math:`\sigma \sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, at most 1, with the standard deviation
-        of all that was measured of the attribute with its parents, and T the noisy number of records with these values
-        of the parents, at least its own noise. What an estimate learned from other tables is not counted in, nor that
-        records are themselves a sample.
+        of all measurements of the attribute with its parents, and T the noisy number of records with these values
+        of the parents, at least its own noise. Neither the gain of an estimate from other tables nor the sampling
+        error of the records is included.
 
         Raises
         ------
@@ -81,12 +81,12 @@ class NetworkRelease(Release[CountedNetwork]):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones by default.
+            New axes by default.
 
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         from pypgm.bayes.pictures import draw_graph
 
@@ -101,12 +101,12 @@ class NetworkRelease(Release[CountedNetwork]):
         ----------
         attribute : str
         ax : matplotlib Axes, optional
-            New ones by default.
+            New axes by default.
 
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         ValueError
             If the attribute is unknown.
         """

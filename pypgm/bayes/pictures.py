@@ -32,18 +32,18 @@ def draw_graph(
     ----------
     domain : Domain
     parents : mapping of str to tuple of str
-        Of each attribute.
+        Parents of each attribute.
     values : mapping of str to float
         A number of each attribute.
     what : str
         Label of the colour bar.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
     """
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
@@ -68,16 +68,16 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : Factor
-        Probabilities, axes (parents, attribute). Of a table of more than 48 cells the first groups are drawn.
+        Probabilities, axes (parents, attribute). The first groups of a table of more than 48 cells are drawn.
     errors : Factor
         Standard errors with the same ax.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
     """
     *parents, attribute = table.domain.attributes
     size = table.domain.shape[-1]

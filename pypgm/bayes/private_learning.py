@@ -80,7 +80,7 @@ def mean_derivatives(domain: Domain, parents: Mapping[str, Clique]) -> dict[str,
     r"""Return the mean of :math:`\partial P(y) / \partial\theta(x \mid p)` over p, x, children Y and y; 0 of a leaf.
 
     The derivatives of one child sum to P(p) over y, and over p to 1: the mean is the mean of 1 / size over the
-    children, divided by the number of the parents' values. It depends on the structure alone.
+    children, divided by the number of the parents' values. It depends only on the structure.
     """
     means = {}
     for a, children in children_of(domain, parents).items():
@@ -98,7 +98,7 @@ def co_varied(network: BayesianNetwork, max_bytes: float | None = None) -> dict[
     Raises
     ------
     ModelTooLargeError
-        If the table of a family and a child does not fit; that depends on the structure alone.
+        If the table of a family and a child does not fit; that depends only on the structure.
     """
     averages = {}
     for a, children in children_of(network.domain, network.parents).items():
@@ -153,7 +153,7 @@ def shares(weights: Sequence[float] | NDArray[np.float64], unit: Literal["epsilo
     ----------
     weights : sequence of float, at least 0
     unit : {"epsilon", "rho"}
-        Of the budget.
+        Unit of the budget.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def shares_by_size(cells: Sequence[int], records: float, stddev: float) -> list[
     Returns
     -------
     list of Fraction
-        As for `shares`.
+        See `shares`.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def learn_private(
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent. The values of a table
+        Unweighted records, possibly none; an open table spends all that its ledger has left. The values of a table
         are public: those of `schema` or, without one, of a structure that is a network or its file; values are learned
         from the records only privately, if the schema leaves them open.
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
@@ -330,10 +330,10 @@ def learn_private(
     error_model : {"delta", "paper"}
         Forecast of a table's error: with or without the correlation of a cell with its row.
     sensitivity : {"covary", "paper"}, optional
-        None gives the errors of all tables the same weight. Else a table weighs the more the more children and
-        descendants it has, and the more the probabilities of its children change with it: "covary" takes the change
-        when the other values of a row compensate, "paper" the mean of the partial derivatives, which depends on the
-        structure alone.
+        None gives the errors of all tables the same weight. Otherwise a table weighs more if it has more children and
+        descendants, and if the probabilities of its children change more with it: "covary" takes the change when the
+        other values of a row compensate, "paper" the mean of the partial derivatives, which depends on the structure
+        alone.
     estimator : {"model", "tables"}
         Whether conditional tables are read from one model estimated from all measurements, or each from its own counts:
         made consistent, negative ones set to 0, rows divided by their sums. "tables" replaces a model that does not fit
@@ -347,7 +347,7 @@ def learn_private(
         All options above then stay at their defaults, except ``allocation="uniform"``: the paper's D-Ind, equal parts
         for all tables of all records.
     **options
-        `schema`, what is publicly known of the columns of a table; `budget`, instead of epsilon and delta,
+        `schema`, public knowledge of the columns of a table; `budget`, instead of epsilon and delta,
         `neighbours`, `privacy` and `unsafe_seed`, see `pypgm.privacy.PrivateOptions`; and the limits of the
         estimate, `time_limit` and all others of `pypgm.estimation.Limits`. `max_bytes` and `n_threads` are those of
         everything else too.
@@ -366,8 +366,8 @@ def learn_private(
     BudgetError
         If all of the budget of an open table was spent.
     TypeError
-        If the budget or the relation is given twice or not at all, the structure is none, or nothing says what the
-        values of a table may be.
+        If the budget or the relation is given twice or not at all, the structure is of another type, or nothing states
+        the values of a table.
     ModelTooLargeError
         If a table does not fit the memory available. All of these are raised before anything is spent.
 
@@ -396,7 +396,7 @@ def learn_private(
     table, limits = entry.table, entry.limits
     scheme = scheme.with_noise_of(table.ledger.budget.unit)
     if scheme.sampling < 1 and (table.privacy.total_is_public or table.privacy.records_per_person != 1):
-        raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
+        raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record per person")
     learner, measurements = _prepared(table, structure, scheme, limits.max_bytes)
     measurements += learner.measure(table, measurements)
     total = table.public_total
@@ -488,7 +488,7 @@ class _Learner:
             return [sample.measure(f, scale=scale) for f in self._families]
 
     def _weights(self, seen: list[LinearMeasurement]) -> list[float]:
-        """Return the weights of the shares, from noisy counts alone."""
+        """Return the weights of the shares, from noisy counts only."""
         counts = [m.values.reshape(self._domain.sizes(m.clique)).astype(np.float64) for m in seen]
         weights = self._importance(counts)
         coefficients = [

@@ -98,7 +98,7 @@ def chance(score: Score, records: int, shape: tuple[int, ...]) -> float:
 
     With :math:`k = \prod (n_i - 1)` and many records: "R", :math:`\sqrt{N k / 2 \pi}` records, the mean for
     uniform attributes, more than for others. "MI", :math:`\tfrac k2 \log_2 N` bits, the penalty of the BIC. "F", 0:
-    skewed attributes have more of it the more cells there are, whether they depend on each other or not.
+    skewed attributes have more of it with more cells, whether they depend on each other or not.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, b
     if score == "R":
         return (2 if neighbours == "add-remove" else 3) * _UNITS_PER_RECORD
     if total is None or neighbours == "add-remove":
-        raise ValueError("the score 'MI' needs neighbours='replace': else a record may change it by any amount")
+        raise ValueError("the score 'MI' needs neighbours='replace': otherwise a record may change it by any amount")
     n = max(total, 2)
     if binary:
         bound = math.log2(n) + (n - 1) * math.log2(n / (n - 1))
@@ -168,8 +168,8 @@ class PrivateStructure:
     ----------
     score : {"R", "F", "MI"}
         The score, see `pypgm.bayes.private_structure.dependence`: "R", the distance from independence, for all records
-        and relations; "F", for binary attributes, which fewer records change less; "MI", the mutual information, with
-        neighbours="replace" alone.
+        and relations; "F", for binary attributes, which fewer records change less; "MI", the mutual information, only
+        with neighbours="replace".
     share : number
         Part of the budget that the choice gets, between 0 and 1.
     usefulness : number, optional
@@ -178,7 +178,7 @@ class PrivateStructure:
     max_parents : int
         At least 0.
     max_candidates : int
-        `max_parents` is lowered step by step, not below 1, until so few pairs are compared in one choice.
+        Most pairs compared in one choice: `max_parents` is lowered step by step, not below 1, to stay within it.
     penalty : number
         At least 0, in units of the dependence that N records show by chance: for "R" :math:`\sqrt{N k / 2 \pi}`
         records, the largest mean score of independent attributes, for "MI" :math:`\tfrac k2 \log_2 N` bits, as in the

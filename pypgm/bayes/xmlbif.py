@@ -37,7 +37,7 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
     try:
         root = ElementTree.fromstring(text.encode() if text.lstrip("\ufeff").startswith("<?xml") else text)
     except ElementTree.ParseError as error:
-        raise ValueError(f"{path} must be XMLBIF, and is no XML: {error}{it_looks_like(text, 'XMLBIF')}") from None
+        raise ValueError(f"{path} must be XMLBIF, but is not XML: {error}{it_looks_like(text, 'XMLBIF')}") from None
     network = root.find("NETWORK") if root.tag == "BIF" else None
     if network is None:
         raise ValueError(

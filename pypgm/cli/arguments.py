@@ -22,11 +22,11 @@ from pypgm.data.columns.codebook import read_json
 from pypgm.data.columns.derived_images import codes_giving
 from pypgm.data.schema.evidence import codes_of_text, split_text
 from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
-from pypgm.data.sources.dialect import Dialect
+from pypgm.data.sources.dialect import DIALECT_DEFAULTS, MARKS, Dialect
 from pypgm.data.sources.files import as_path, open_stream
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
-from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
+from pypgm.mechanisms.tables import BEST, mechanism_names, needs_more
 from pypgm.release import Release
 from pypgm.workloads import Workload
 
@@ -57,7 +57,7 @@ def workload_named(domain: Domain, text: str) -> Workload:
     OSError
         If the file cannot be read.
     ValueError
-        If the text or the file is no workload over the domain.
+        If the text or the file is not a workload over the domain.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def add_budget(command: argparse.ArgumentParser, epsilon: str | None = None, del
 
 
 def add_mechanism(command: argparse.ArgumentParser) -> None:
-    """Add the choice of a mechanism, among those that need nothing but a table and a budget."""
+    """Add the choice of a mechanism that needs only a table and a budget."""
     command.add_argument(
         "--mechanism", choices=RUNNABLE, default=BEST, help=f"how to choose what is measured (default {BEST})"
     )
@@ -164,17 +164,14 @@ def add_reading(command: argparse.ArgumentParser) -> None:
 
 def add_table(command: argparse.ArgumentParser) -> None:
     """Add the option that names a table in a DuckDB file."""
-    command.add_argument("--table", dest="duckdb_table", metavar="NAME", help="which table of a .duckdb file")
+    command.add_argument("--table", dest="duckdb_table", metavar="NAME", help="name of a table in a .duckdb file")
 
 
 def add_dialect(command: argparse.ArgumentParser) -> None:
     """Add the options for the dialect of a table."""
-    command.add_argument("--delimiter", metavar="C", default=",", help="between fields (default a comma; tab is a tab)")
-    command.add_argument("--encoding", default="utf-8", help="of the table, such as latin-1 (default utf-8)")
-    command.add_argument("--decimal", metavar="C", default=".", help="the mark of decimals: . (the default) or ,")
-    command.add_argument(
-        "--thousands", metavar="C", default="", help="the mark between thousands, such as , in 62,347.69"
-    )
+    for name, text in MARKS.items():
+        metavar = None if name == "encoding" else "C"
+        command.add_argument(f"--{name}", metavar=metavar, default=DIALECT_DEFAULTS[name], help=text)
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -231,13 +228,13 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
     taken = [Path(os.path.realpath(as_path(path))) for path in inputs]
     for path in given:
         if path == "-":
-            raise ValueError("standard output is /dev/stdout, and a file of the name - is ./-")
+            raise ValueError("standard output is /dev/stdout, and a file named - is ./-")
         place = Path(os.path.realpath(as_path(path)))
         if place in taken:
-            raise ValueError(f"{path} would be written over; give the result another name")
+            raise ValueError(f"{path} would be overwritten; give the result another name")
         taken.append(place)
         if place.is_dir():
-            raise ValueError(f"{path or repr(path)} must be a file to write, and is a directory")
+            raise ValueError(f"{path or repr(path)} must be a file to write, but is a directory")
         if not place.parent.is_dir():
             raise ValueError(f"{path}: there is no directory {place.parent}")
         if suffixes:
@@ -246,7 +243,7 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
         if stream is not None:
             _check_stream(path, stream)
         elif suffixes and place.is_file() and place.stat().st_size > 0:
-            raise ValueError(f"{path} is there already, and is not written over: name another file, or move it away")
+            raise ValueError(f"{path} already exists and is not overwritten: name another file, or move it away")
 
 
 def check_json_alone(arguments: argparse.Namespace) -> None:
@@ -311,7 +308,7 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
     for source, known in mapped:
         codes_of[source] = codes_of.get(source, known) & known
         if not codes_of[source]:
-            raise ValueError(f"--given: no value of {source!r} agrees with all that is given")
+            raise ValueError(f"--given: no value of {source!r} agrees with all the given values")
     labels = domain.labels
     return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in codes_of.items()}
 
@@ -332,7 +329,7 @@ def _meant(text: str, names: Sequence[str]) -> str:
 
 
 def schema_in(path: str) -> Schema | OpenSchema:
-    """Return the schema in a file; a missing package to read it is an error of one line too."""
+    """Return the schema in a file; a package missing for it is an error of one line too."""
     try:
         return read_schema(path)
     except ImportError as error:

@@ -78,9 +78,9 @@ class Claim:
         with contextlib.suppress(FileNotFoundError):
             size = self.path.stat().st_size
             if size > 0 or not _HAS_LOCKS:
-                why = "" if size > 0 else ", empty, from a run that was killed or is at work"
-                way_out = "and is not written over: name another file, or move it away"
-                raise TakenError(f"{self._shown} is there already{why}, {way_out}")
+                why = "" if size > 0 else ", empty, from a run that was killed or is at work,"
+                way_out = "and is not overwritten: name another file, or move it away"
+                raise TakenError(f"{self._shown} already exists{why} {way_out}")
             return os.open(self.path, os.O_RDWR)
         return None
 
@@ -95,7 +95,7 @@ class Claim:
             except OSError:  # a file system without locks, where the name alone marks it as taken
                 if not is_new:
                     os.close(file)
-                    raise TakenError(f"{self._shown} is there already, empty: move it away") from None
+                    raise TakenError(f"{self._shown} already exists, empty: move it away") from None
         opened = os.fstat(file)
         return opened.st_size == 0 and self._is_named(opened)
 

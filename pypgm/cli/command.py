@@ -25,7 +25,7 @@ _DESCRIPTION = """\
 Private synthetic records, and answers from the model behind them.
 
 A table of records is read once, a few of its marginals are measured with exact noise, and one graphical model is fitted
-to what was measured. The model answers any question and draws records; nothing of this costs privacy again.
+to these measurements. The model answers any question and draws records, at no further cost of privacy.
 """
 _USAGE = """\
 examples:

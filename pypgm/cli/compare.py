@@ -35,9 +35,9 @@ _CELLS = 10**7  # cells at most of a pair that is compared
 _WORST = 5  # pairs that are named
 _DESCRIPTION = """\
 Print how far synthetic records are from the real ones: one score, then for each column and for the worst pairs of them
-the percentage of records that would have to change ("points"), beside it that of two tables of the same people
-("chance"), means, medians, quantiles and missing values. Values are compared as files have them: what became "other",
-or was drawn within a bin, counts too. The answers of a release are compared as well, in the bins of its schema.
+the percentage of records that would have to change ("points"), beside it the same for two tables of the same people
+("chance"), means, medians, quantiles and missing values. Values are compared as files have them: a change to
+"other", or a draw within a bin, counts too. The answers of a release are compared as well, in the bins of its schema.
 
 The numbers printed come from the records themselves and are NOT private. They are for the owner of the table, and
 --unsafe confirms that this is understood.
@@ -54,9 +54,11 @@ def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "how far synthetic records are from the real ones (not private)"
     compare = add_verb(commands, "compare", _compare, summary=summary, about=_DESCRIPTION, examples=_USAGE)
-    compare.add_argument("release", metavar="SYNTHETIC", help="a file that synth wrote: a release, or a table")
+    compare.add_argument("release", metavar="SYNTHETIC", help="a file written by synth: a release, or a table")
     compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz, .parquet or .duckdb file")
-    compare.add_argument("--schema", metavar="SCHEMA", help="of two tables: missing texts, how numbers and dates look")
+    compare.add_argument(
+        "--schema", metavar="SCHEMA", help="for two tables: missing texts, formats of numbers and dates"
+    )
     compare.add_argument("--unsafe", action="store_true", help="print numbers that are not private")
     compare.add_argument("--out", metavar="FILE", help="also write a page of HTML, no more private than the output")
     compare.add_argument("--sdmetrics", action="store_true", help="SDV's scores too; needs the extra sdmetrics")
@@ -68,7 +70,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     if arguments.out:
         check_places([arguments.release, arguments.table], [arguments.out], (".html", ".htm"))
     if not arguments.unsafe:
-        raise ValueError("compare prints numbers that are not private; say --unsafe if they stay with you")
+        raise ValueError("compare prints numbers that are not private; pass --unsafe if they stay with you")
     schema = None if arguments.schema is None else schema_in(arguments.schema)
     answers: dict[str, float] = {}
     if is_table(arguments.release):
@@ -151,7 +153,7 @@ def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
 
 
 def _facts(compared: ComparedTables, answers: dict[str, float]) -> dict[str, Any]:
-    """Return a comparison as JSON: of two numbers the first is of the real table."""
+    """Return a comparison as JSON: the first of two numbers is of the real table."""
     columns = [asdict(c) for c in compared.columns]
     pairs = [{"columns": list(pair), "points": p, "chance": by} for pair, (p, by) in compared.pairs.items()]
     only = dict(zip(("real", "synthetic"), compared.only, strict=True))

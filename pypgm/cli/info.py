@@ -26,9 +26,9 @@ to agree with the table. They are computed from the release alone, at no privacy
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     info = add_verb(commands, "info", _info, summary="what a release guarantees, how good it is", about=_DESCRIPTION)
-    info.add_argument("release", metavar="RELEASE", help="a file that synth wrote, or a model")
+    info.add_argument("release", metavar="RELEASE", help="a file written by synth, or a model")
     info.add_argument("--ledger", action="store_true", help="what the budget was spent on, draw by draw")
-    info.add_argument("--model", action="store_true", help="what was measured at which noise, and the model's size")
+    info.add_argument("--model", action="store_true", help="the measurements with their noise, and the model's size")
 
 
 def _info(arguments: argparse.Namespace) -> None:

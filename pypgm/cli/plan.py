@@ -32,7 +32,7 @@ _DESCRIPTION = """\
 Rehearse a mechanism on simulated records and print how far its answers would be off, the counts it would measure with
 their noise, time and memory. No table is read and nothing is spent: the number of records is public knowledge or a
 guess. Errors are a range, from two simulated tables: an easy one, with few frequent values that hardly depend on each
-other, and a hard one, with even values that depend much. Open columns are assumed to have so many values, bins of
+other, and a hard one, with even values that depend much. Open columns are assumed to have a number of values, bins of
 quantiles to be of even width, and the cost of finding them is left out of the budget.
 """
 _USAGE = """\
@@ -47,7 +47,7 @@ def add_to(commands: Verbs) -> None:
     """Add the verb."""
     plan = add_verb(commands, "plan", _plan, summary="what a budget would buy", about=_DESCRIPTION, examples=_USAGE)
     plan.add_argument("domain", metavar="SCHEMA", help="the columns: a .json or .yaml file")
-    plan.add_argument("--records", metavar="N", type=_records, required=True, help="how many records there are, about")
+    plan.add_argument("--records", metavar="N", type=_records, required=True, help="approximate number of records")
     add_budget(plan)
     add_mechanism(plan)
     plan.add_argument(
@@ -55,13 +55,13 @@ def add_to(commands: Verbs) -> None:
         metavar="N",
         type=as_rows,
         default=_VALUES,
-        help=f"how many values of each open column will be found, about (default {_VALUES})",
+        help=f"approximate number of values that each open column will have (default {_VALUES})",
     )
     plan.add_argument("--workload", metavar="WORKLOAD", help=HELP)
     plan.add_argument(
         "--neighbours", choices=["add-remove", "replace"], default="add-remove", help="what is protected, as for synth"
     )
-    plan.add_argument("--ledger", action="store_true", help="list what would be measured, at which noise")
+    plan.add_argument("--ledger", action="store_true", help="list the measurements with their noise")
 
 
 def _records(text: str) -> int:

@@ -61,7 +61,7 @@ def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "marginals and conditional probabilities"
     query = add_verb(commands, "query", _query, summary=summary, about=_DESCRIPTION, examples=_USAGE)
-    query.add_argument("model", metavar="MODEL", help="a file that synth wrote, or a .bif or .bif.gz network")
+    query.add_argument("model", metavar="MODEL", help="a file written by synth, or a .bif or .bif.gz network")
     query.add_argument("cliques", metavar="ATTRIBUTES", nargs="+", help="names with commas between them: age,sex")
     add_given(query)
     query.add_argument(
@@ -71,7 +71,7 @@ def add_to(commands: Verbs) -> None:
         default=20,
         help="estimates from which expected errors are computed (default 20, within 16 %%; 0: no errors)",
     )
-    query.add_argument("--encoding", default="utf-8", help="of a .bif network, such as latin-1 (default utf-8)")
+    query.add_argument("--encoding", default="utf-8", help="encoding of a .bif network, as latin-1 (default utf-8)")
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")
     query.add_argument(
         "--format",

@@ -24,17 +24,17 @@ Write one page of HTML: what a release promises in plain words, what the budget 
 each pair of columns may be from the real table, what was lost, what not to use it for, and the ledger. The page loads
 nothing and runs nothing, and is as public as the release.
 
-With --audit the page says, folded, what an audit of the program found: "python -m pypgm.audit wide --out audit.json"
-makes one of the mechanism wide, in about a minute.
+With --audit the page has a folded part with the findings of an audit of the program, such as the one that "python -m
+pypgm.audit wide --out audit.json" makes of the mechanism wide in about a minute.
 
-With TABLE and --unsafe the real counts are drawn beside, in red. That page is NOT private.
+With TABLE and --unsafe the real counts are drawn beside the others, in red. That page is NOT private.
 """
 _USAGE = """\
 examples:
   pypgm report people.pgm --out report.html
   pypgm report people.pgm people.csv --unsafe --out for-us-alone.html
   pypgm report people.pgm --audit audit.json --out report.html
-  pypgm report DIRECTORY --out report.html   (of two related tables: what RelatedRelease.save wrote)
+  pypgm report DIRECTORY --out report.html   (of two related tables: the directory of RelatedRelease.save)
 """
 
 
@@ -42,10 +42,10 @@ def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "one page to show: promise, quality, losses"
     report = add_verb(commands, "report", _report, summary=summary, about=_DESCRIPTION, examples=_USAGE)
-    report.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
+    report.add_argument("release", metavar="RELEASE", help="a file written by synth")
     report.add_argument("table", metavar="TABLE", nargs="?", help="the real records, with --unsafe")
     report.add_argument("--unsafe", action="store_true", help="draw counts of the real records: not private")
-    report.add_argument("--audit", metavar="FILE", help="the file of python -m pypgm.audit: .json")
+    report.add_argument("--audit", metavar="FILE", help="a .json file written by python -m pypgm.audit")
     report.add_argument("--title", default=TITLE, help="title of the page: its data, its author")
     report.add_argument("--out", metavar="FILE", required=True, help="where the page goes: .html")
     add_reading(report)
@@ -60,10 +60,10 @@ def _report(arguments: argparse.Namespace) -> None:
     if not Path(arguments.release).is_dir() and is_table(arguments.release):
         other = arguments.table or "TABLE"
         command = shlex.join(["pypgm", "compare", arguments.release, other, "--unsafe", "--out", arguments.out])
-        raise ValueError(f"{arguments.release} is a table, and a report is of a release; of two tables: {command}")
+        raise ValueError(f"{arguments.release} is a table, but a report needs a release; for two tables: {command}")
     release = RelatedRelease.load(arguments.release) if Path(arguments.release).is_dir() else load(arguments.release)
     if not isinstance(release, Release | RelatedRelease):
-        raise ValueError(f"{arguments.release} holds a model alone: a report is of a release, with its ledger")  # noqa: TRY004
+        raise ValueError(f"{arguments.release} holds only a model: a report needs a release, with its ledger")  # noqa: TRY004
     facts: dict[str, Any]
     with Claim(arguments.out):
         try:
@@ -76,7 +76,7 @@ def _report(arguments: argparse.Namespace) -> None:
                 release.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
             else:
                 if arguments.unsafe:
-                    raise ValueError("a report of two related tables has no real records beside")
+                    raise ValueError("a report of two related tables takes no real records")
                 facts = related_dict(release._facts, release.ledger, release.promise) if arguments.json else {}
                 release.report_html(arguments.out, audit=arguments.audit, title=arguments.title)
         except ImportError as error:

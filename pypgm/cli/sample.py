@@ -28,9 +28,9 @@ from pypgm.files.stored_model import ReleasedModel
 from pypgm.release import Release, load
 
 _DESCRIPTION = """\
-Draw synthetic records from a release, as often as wanted: what was released costs no privacy again.
+Draw synthetic records from a release, as often as wanted, at no further cost of privacy.
 
-With --given all records agree with what is known; by default there are then as many as the release expects of them.
+With --given all records agree with the given values; by default there are as many as the release expects.
 """
 _USAGE = """\
 examples:
@@ -45,13 +45,13 @@ def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "more synthetic records from a release"
     sample = add_verb(commands, "sample", _sample, summary=summary, about=_DESCRIPTION, examples=_USAGE)
-    sample.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
+    sample.add_argument("release", metavar="RELEASE", help="a file written by synth")
     sample.add_argument("--out", metavar="FILE", required=True, help="where the records go: .csv, .csv.gz or .parquet")
     sample.add_argument(
         "--rows",
         metavar="N",
         type=as_rows,
-        help="how many (default: all of the release, or of what is given)",
+        help="number of records (default: the number in the release, or of those that agree with --given)",
     )
     add_given(sample)
     sample.add_argument(

@@ -14,9 +14,9 @@ from pypgm.data.sources.files import write_text
 from pypgm.data.sources.source import open_source
 
 _DESCRIPTION = """\
-Draft the schema of a table, to be edited. The draft comes from the records and is NOT private: at everything that was
-read from them it has a warning. Replace it by what is publicly known, delete the warning, and give the file to
-pypgm synth --schema. Columns that have about a value of their own for each record are dropped.
+Draft the schema of a table, to be edited. The draft comes from the records and is NOT private: everything that was read
+from them carries a warning. Replace it by public knowledge, delete the warning, and give the file to
+pypgm synth --schema. Columns with a different value in nearly every record are dropped.
 """
 _SUMMARY = "draft the schema of a table (not private)"
 _USAGE = """\

@@ -108,7 +108,7 @@ def add_to(commands: Verbs) -> None:
         "records stays private), or what a person's record holds (replace: the number is public)",
     )
     add_reading(synth)
-    synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="end the estimate after so long")
+    synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="seconds after which the estimate ends")
     synth.add_argument("--ledger", action="store_true", help="list what the budget was spent on, draw by draw")
     synth.add_argument("--quiet", action="store_true", help="no progress and no summary, only warnings")
 
@@ -170,7 +170,7 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
         *promise_rows(facts.release.promise),
         ("records", f"{synthetic.n_records:,} synthetic, of {facts.records_text}"),
         *quality_rows(facts.quality),
-        ("lost", "; ".join(facts.losses.sentences()) or "nothing that the schema says: each value is as it was"),
+        ("lost", "; ".join(facts.losses.sentences()) or "nothing: every value is as it was"),
         ("files", f"{arguments.out}  the synthetic records"),
         ("", f"{kept}  the release, as public as they are: more records, any answer"),
         ("next", shlex.join(["pypgm", "compare", str(kept), arguments.table, "--unsafe"])),
@@ -246,7 +246,7 @@ class Place:
     Raises
     ------
     ValueError
-        If the file exists already, another run makes it, or it is no regular file.
+        If the file exists already, another run makes it, or it is not a regular file.
     OSError
         If the file cannot be made, or the disk has no space for it.
     """
@@ -254,7 +254,7 @@ class Place:
     def __init__(self, path: str, expected: int = 0, go_on: Callable[[Path], str] = lambda _: "") -> None:
         self._claim = Claim(path)
         if not self._claim.is_held:  # replacing a device or a pipe would remove it from the system
-            raise ValueError(f"{path} must be a regular file, to keep the release, and is a device, a pipe or a stream")
+            raise ValueError(f"{path} must be a regular file, to keep the release, but is a device, a pipe or a stream")
         self.path, self._go_on = Path(path), go_on
         self._draft = self._claim.path.with_name(f".{self._claim.path.name}.part")
         try:

@@ -11,11 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 import pypgm
+from pypgm._base.numeric import numpy_seed
 from pypgm.compat import OPTIONS
 from pypgm.compat.mbi import dataset as _dataset
 from pypgm.compat.mbi import domain as _domain
 from pypgm.compat.mbi import factor as _factor
-from pypgm.compat.mbi._engine import Bridge, numpy_seed
+from pypgm.compat.mbi._engine import Bridge
 from pypgm.compat.mbi.domain import Clique, as_clique
 from pypgm.compat.mbi.junction_tree import make_junction_tree
 from pypgm.estimation.total import estimate_total
@@ -215,7 +216,7 @@ class GraphicalModel(_Answers):
     @staticmethod
     def load(path: str) -> None:
         """Refuse files of this generation: they are pickles, which are not loaded from strangers."""
-        raise ValueError(f"{path} would be a pickle, which runs what is in it; pypgm.load reads what save wrote")
+        raise ValueError(f"{path} would be a pickle, which can run code; pypgm.load reads the files of save")
 
 
 def _engine_measurements(bridge: Bridge, measurements: Any) -> list[pypgm.LinearMeasurement]:
@@ -371,7 +372,7 @@ def _check_l2(metric: str) -> None:
 
 
 class _Logger:
-    """Prints how far marginals are from true answers, every so many calls."""
+    """Print the distance of marginals from true answers, once in a number of calls."""
 
     def __init__(self, engine: FactoredInference, true_answers: Any = None, frequency: int = 50) -> None:
         del engine

@@ -121,18 +121,18 @@ class Dataset(Shown):
         frame : data frame, or mapping of str to sequence
             A frame of pandas, polars, pyarrow, or any with the Arrow C stream; needs the extra ``[frames]``.
         schema : Schema or Domain
-            Of a schema the same as `Schema.encode`. Of a domain a column of the frame holds labels where its attribute
-            has them, else codes.
+            With a schema, the same as `Schema.encode`. With a domain, a column of the frame holds labels where its
+            attribute has them, else codes.
         ignore_extra : bool
             Leave out columns that the domain has not, instead of refusing them.
 
         Raises
         ------
         ValueError
-            With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
+            With every fault: columns missing or unknown, and for each column the first row whose value does not
             fit, never the value.
         TypeError
-            If it is no frame.
+            If it is not a frame.
         ImportError
             If narwhals is not installed.
 
@@ -158,7 +158,7 @@ class Dataset(Shown):
         library : {"pandas", "polars", "pyarrow"}
             Library of the frame; it must be installed.
         value : str
-            The column of the weights, where records have some.
+            Name of the column of weights, if records have weights.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class Dataset(Shown):
             columns[name] = column.decode(codes)
         if self.weights is not None:
             if value in columns:
-                raise ValueError(f"the table has an attribute {value!r}; name the column of weights otherwise")
+                raise ValueError(f"the table has an attribute {value!r}; name the column of weights differently")
             columns[value] = self.weights
         return as_frame(columns, library, places=places)
 
@@ -263,7 +263,7 @@ class Dataset(Shown):
         Raises
         ------
         ValueError
-            If nobody said who the records are of.
+            If the schema names no person.
         """
         return self.where(self.is_kept(secret))
 
@@ -273,7 +273,7 @@ class Dataset(Shown):
         Raises
         ------
         ValueError
-            If nobody said who the records are of.
+            If the schema names no person.
         """
         person = self._person()
         if self.persons is None:
@@ -283,7 +283,7 @@ class Dataset(Shown):
         return person.kept(self.persons, self.columns.values(), secret)
 
     def where(self, chosen: NDArray[np.bool_]) -> Dataset:
-        """Return some of the records, in their order, with all that is known of them.
+        """Return some of the records, in their order, with their weights and persons.
 
         Examples
         --------

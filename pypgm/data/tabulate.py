@@ -82,7 +82,7 @@ def add_weights(
     Parameters
     ----------
     columns, domain, clique
-        As in `count`.
+        See `count`.
     weights : ndarray of float64, shape (n_records,)
 
     Returns
@@ -93,7 +93,7 @@ def add_weights(
     Raises
     ------
     ValueError, ModelTooLargeError
-        As in `count`.
+        See `count`.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def _few(rows: int, columns: int) -> bool:
 def _count_by_bits(
     columns: Columns, pairs: NDArray[np.int64], starts: NDArray[np.int64], cells: NDArray[np.int64], n_threads: int
 ) -> bool:
-    """Add the rows of each cell of some pairs' tables; tell whether all codes were in range."""
+    """Add the rows of each cell of some pairs' tables; return whether all codes were in range."""
     chosen = np.unique(pairs).tolist()
     for first in range(0, columns.n_rows if chosen else 0, _BIT_ROWS):
         bits = Bits(columns, chosen, first, min(_BIT_ROWS, columns.n_rows - first))
@@ -193,7 +193,7 @@ def _count_by_bits(
 
 
 def _run(job: Callable[..., bool | None], n_threads: int, *arguments: Sequence[Any]) -> bool:
-    """Do a job for each set of arguments; tell whether one returned False, after which no more need to be done."""
+    """Do a job for each set of arguments; return whether one returned False, which ends the work."""
     if n_threads == 1:
         return all(done is not False for done in map(job, *arguments))
     from concurrent.futures import ThreadPoolExecutor

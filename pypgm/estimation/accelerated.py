@@ -1,18 +1,175 @@
-"""Accelerated mirror descent with a measured step, ended where the measurements say that noise begins to be fitted."""
+"""Accelerated mirror descent with a measured step, the averaging methods of textbooks, and the universal method."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pypgm.estimation.fit import Status
+from pypgm.estimation.general_solvers import GeneralAcceleration
 from pypgm.estimation.limits import SolverOptions
+from pypgm.estimation.oracle import dot
 from pypgm.estimation.path import Path
-from pypgm.estimation.problem import Problem, Solution
-from pypgm.estimation.solver import Watch, watched
-from pypgm.estimation.steps import Pace, Validated
-from pypgm.estimation.stop_rule import Validation
-from pypgm.estimation.thinning import noise_left
+from pypgm.estimation.problem import Point, Problem, Solution
+from pypgm.estimation.solver import StepwiseSolver, Watch, solved, watched
+from pypgm.estimation.steps import FixedSteps, Pace, Validated, averaged_step
+from pypgm.estimation.stop_rule import Validation, noise_left
+from pypgm.estimation.tree_problem import TreeProblem
+
+
+def dual_averaging(problem: TreeProblem, options: SolverOptions) -> Solution:
+    r"""Minimise a smooth convex loss by accelerated regularised dual averaging (RDA).
+
+    With :math:`c_t = 2 / (t + 1)` the gradient is taken at :math:`(1 - c_t) \mu + c_t \nu`, gradients are averaged
+    with the same weights, :math:`\theta = \theta_0 - \frac{t (t + 1)}{4 K N} \bar g`, and the answer :math:`\mu` is
+    the average of the marginals :math:`\nu` of these potentials. K is the smoothness of the loss relative to the
+    entropy of the joint distribution and N the total: with the largest eigenvalue of the queries in its place the
+    method crawls, with that of a single clique it diverges.
+
+    Parameters
+    ----------
+    problem : TreeProblem
+        The loss, whose smoothness must be known, the total and the start.
+    options : SolverOptions
+        Limits, tolerance, callback, and when the work began.
+
+    Returns
+    -------
+    Solution
+        The average, as a model, and how it ended.
+
+    References
+    ----------
+    Xiao: Dual averaging methods for regularized stochastic learning and online optimization, 2010; McKenna, Sheldon,
+    Miklau: Graphical-model based estimation and inference for differential privacy, ICML 2019, Algorithm 2.
+    """
+    safe = _known_step(problem, "dual_averaging")
+    # The gradients' weights t / 2K, taken one by one.
+    steps = ((t * safe / 2, 2 / (t + 1)) for t in itertools.count(1))
+    return solved(Path(problem, options, steps=FixedSteps(steps)))
+
+
+def interior_gradient(problem: TreeProblem, options: SolverOptions) -> Solution:
+    r"""Minimise a smooth convex loss by the interior gradient method with a constant step.
+
+    With :math:`c_0 = 1`, :math:`a = (\sqrt{c^2 + 4 c} - c) / 2` and then :math:`c \leftarrow c (1 - a)`, the gradient
+    is taken at :math:`(1 - a) x + a z`, :math:`\theta \leftarrow \theta - \frac{a}{c K N} g`, z are the marginals of
+    these potentials and :math:`x \leftarrow (1 - a) x + a z` is the answer.
+
+    Parameters
+    ----------
+    problem : TreeProblem
+        The loss, whose smoothness K must be known, the total N and the start.
+    options : SolverOptions
+        Limits, tolerance, callback, and when the work began.
+
+    Returns
+    -------
+    Solution
+        The average, as a model, and how it ended.
+
+    References
+    ----------
+    Auslender and Teboulle: Interior gradient and proximal methods for convex and conic optimization, 2006.
+    """
+    safe = _known_step(problem, "interior_gradient")
+    return solved(Path(problem, options, steps=FixedSteps(_interior_gradient_steps(safe))))
+
+
+def _interior_gradient_steps(safe: float) -> Iterator[tuple[float, float]]:
+    c = 1.0
+    while True:
+        a = (math.sqrt(c * c + 4 * c) - c) / 2
+        c *= 1 - a
+        yield a / c * safe, a
+
+
+def _known_step(problem: TreeProblem, method: str) -> float:
+    safe = problem.safe_step()
+    if safe is None:
+        others = "give it lipschitz=, or use 'accelerated', 'universal' or 'mirror_descent', which measure their steps"
+        raise ValueError(f"method {method!r} needs to know how smooth the loss {problem.loss!r} is: {others}")
+    return safe
+
+
+_MAX_HALVINGS = 50
+_GROWTH = 1.2
+_SLACK = 0.01  # of the loss that the tolerance leaves: the bound, of first order, needs more than the loss does
+
+
+def universal(problem: TreeProblem, options: SolverOptions) -> Solution:
+    r"""Minimise a convex loss of unknown smoothness, down to losses that are not smooth at all.
+
+    A step of weight a from z to z', along the gradient g at :math:`v = (1 - a) x + a z`, is accepted if the loss at
+    :math:`x' = (1 - a) x + a z'` is at most :math:`L(v) + \frac a2 \langle g, z' - z \rangle + \frac a2 \epsilon`;
+    else the step is halved, and after it it grows. :math:`\epsilon` is a hundredth of the loss that the tolerance
+    leaves.
+
+    Parameters
+    ----------
+    problem : TreeProblem
+        The loss, the total and the start.
+    options : SolverOptions
+        Limits, tolerance, callback, and when the work began.
+
+    Returns
+    -------
+    Solution
+        The average, as a model, and how it ended.
+
+    References
+    ----------
+    Nesterov: Universal gradient methods for convex optimization problems, 2015.
+    """
+    return solved(_Universal(problem, options))
+
+
+class _Universal(StepwiseSolver):
+    def __init__(self, problem: TreeProblem, options: SolverOptions) -> None:
+        self._oracle = problem.oracle(options.n_threads)
+        self._core = GeneralAcceleration(self._oracle, problem.start.values)
+        super().__init__(problem, options, self._core.loss())
+        self._weight = 0.0
+        steepest = np.abs(self._oracle.evaluate(self._core.average)[1]).max(initial=1e-300)
+        self._step = problem.safe_step() or 1.0 / float(steepest)
+
+    def advance(self) -> None:
+        """Take the first step that is accepted, none where the calls run out before; see `Solver`."""
+        core = self._core
+        slack = _SLACK * self.options.tolerance * (1 + abs(core.loss()))
+        for trial in range(1, min(_MAX_HALVINGS, self.options.iterations - self.calls) + 1):
+            s, a = averaged_step(self._step, self._weight)
+            loss, gradient, moved = core.try_step(s, a)
+            allowed = loss + a / 2 * (dot(gradient, moved) + slack)
+            # Rounding may hide what a step gained; it is then accepted.
+            if core.tried_loss() <= allowed + 1e-13 * abs(loss) or trial == _MAX_HALVINGS:
+                core.accept()
+                self._weight += s
+                self._step *= _GROWTH
+                break
+            self._step /= 2
+        self.calls += trial
+        self.history.append(core.loss())
+
+    def marginals(self) -> NDArray[np.float64]:
+        """Return the average; see `Solver`."""
+        return np.array(self._core.average)
+
+    def lower_bound(self) -> float:
+        """Return a lower bound from the gradient at the average; see `Solver`."""
+        return self._core.loss() - self._core.gap()
+
+    def point(self) -> Point:
+        """Return the model of the average; see `Solver`."""
+        self.look()
+        point = self._oracle.at(self._oracle.with_marginals(self._core.average, self._core.potentials))
+        return Point(point.potentials, point.marginals, point.loss, point.loss - self._oracle.gap(point))
+
 
 _STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
@@ -23,18 +180,18 @@ def accelerated(problem: Problem, options: SolverOptions) -> Solution:
     r"""Minimise a smooth convex loss over the marginals of distributions on a domain, or those a region graph allows.
 
     The answer is an average of marginals along the path, to which potentials are fitted at the end. With
-    ``stop="validated"``, where the loss rests on measurements alone, the path is first run on measurements to which
-    further noise was added, and compared with independent ones that noise taken away leaves; it then runs on the
-    measurements themselves for as many iterations as were best, a few more as their noise is less, and `further` times
-    as many where that is asked for and costs little of what is explained: associations are shrunk less then. A loss
-    that is not smooth is approached through its smooth stages, each starting where the last one ended.
+    ``stop="validated"``, if the loss rests only on measurements, the path is first run on measurements with further
+    noise, and compared with independent ones that have that noise subtracted; it then runs on the measurements
+    themselves for the best number of iterations, with a few more as their noise is less, or `further` times that
+    number if requested and nearly as good on the held-out answers: associations are then shrunk less. A loss that is
+    not smooth is approached through its smooth stages, each starting where the last one ended.
 
     Parameters
     ----------
     problem : Problem
         The loss, the total and the start.
     options : SolverOptions
-        Where to end, limits, tolerance, callback, and when the work began.
+        End of the path, limits, tolerance, callback, and start of the work.
 
     Returns
     -------
@@ -96,7 +253,7 @@ class _Search:
         return self._paced(watch, smoothed, self.validated.pace(further), calls, status)
 
     def _paced(self, watch: Watch, smoothed: Problem, pace: Pace, calls: int, status: Status) -> Status:
-        """Follow the path on the measurements themselves as far as an earlier one tells; return why that ended."""
+        """Follow the path on the measurements themselves for the length of an earlier one; return why it ended."""
 
         def ended(taken: int, loss: float, _: float) -> Status | None:
             # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.

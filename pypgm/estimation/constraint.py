@@ -40,7 +40,7 @@ class Constraint:
     mapping : array_like of int, shape (fine values,), or mapping
         Instead of both: the second attribute is a function of the first. Coarse codes in the order of the fine ones,
         or a dict of a coarse label or code for each fine one. The coarse attribute then costs nothing: an estimate
-        runs without it, and no table over both is made unless it is asked for.
+        runs without it, and no table over both is made unless it is requested.
 
     Raises
     ------

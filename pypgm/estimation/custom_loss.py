@@ -30,7 +30,7 @@ class Custom(Loss):
     cliques : sequence of cliques
         The marginals it reads; they come in this order.
     smooth : bool
-        Whether it has a gradient everywhere. If not, what it returns must be a subgradient.
+        Whether it has a gradient everywhere. If not, the returned vector must be a subgradient.
     convex : bool
         Whether it is convex.
     lipschitz : float, optional
@@ -112,9 +112,9 @@ def check_gradient(
     Parameters
     ----------
     loss : Loss
-        To be checked where it is smooth.
+        Loss to check at points where it is smooth.
     marginals : CliqueVector
-        Where to look, counts; over the loss's cliques at least.
+        Point of evaluation, in counts; over the loss's cliques at least.
     directions : int
         Random directions to look in.
     step : float

@@ -30,7 +30,7 @@ class FitState:
     seconds : float
         Wall time since the start.
     marginals : CliqueVector
-        Where the search is: counts over the model's cliques, on a region graph over its regions. They are copied when
+        Current marginals: counts over the model's cliques, or over the regions of a region graph. They are copied when
         they are read, which is as long as the callback runs.
     """
 
@@ -53,7 +53,7 @@ class Fit(Shown):
     Attributes
     ----------
     status : str
-        Why it ended: where noise begins to be fitted, the tolerance was met, or what ran out or stopped it.
+        Reason of its end: noise begins to be fitted, the tolerance was met, or a limit or the caller stopped it.
     loss : float
         The loss at the answer, on counts.
     gap : float or None

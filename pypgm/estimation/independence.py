@@ -25,7 +25,7 @@ _FLOOR = 0.3  # of a count's standard error: nothing measured is ruled out at th
 def independent_potentials(
     domain: Domain, cliques: Sequence[Clique], measurements: Sequence[LinearMeasurement], total: float
 ) -> CliqueVector:
-    """Return potentials of the product of one-way marginals, read off all measurements that hold an attribute.
+    """Return potentials of the product of one-way marginals, computed from all measurements that hold an attribute.
 
     A measurement is projected onto the attribute, a group's answer spread evenly over its cells, answers to other
     queries turned into cells by damped least squares; projections are averaged with the inverses of their variances,
@@ -36,7 +36,7 @@ def independent_potentials(
     domain : Domain
         All attributes.
     cliques : sequence of cliques
-        Where the potentials go; each attribute's to the first clique that has it.
+        Cliques that receive the potentials, each attribute's in the first clique that has it.
     measurements : sequence of LinearMeasurement
         Noisy answers, counts.
     total : float

@@ -1,4 +1,4 @@
-"""Limits of an estimate, in time, memory and iterations: declared, checked and documented here alone."""
+"""Limits of an estimate, in time, memory and iterations: the one place that declares, checks and documents them."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ class Limits:
         Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
         less over 50 iterations; 1e-2 by default, 1e-6 on a region graph. 0 runs all iterations.
     time_limit : float, optional
-        Seconds after which the best point so far is returned. Of a mechanism, seconds for the whole run, but for those
-        in which private records are read and counted, which no limit ends: it decides what is measured, and how long
-        records take would tell of them. The start of an estimate takes the time it takes. It is looked at between
-        steps: where the first, on a junction tree, takes longer, a `TimeLimitWarning` says so before it begins.
+        Seconds after which the best point so far is returned. For a mechanism, seconds of the whole run, except those
+        in which private records are read and counted: no limit ends these, since the time that records take would
+        reveal something of them. The start of an estimate takes the time it takes. It is looked at between steps:
+        where the first, on a junction tree, takes longer, a `TimeLimitWarning` says so before it begins.
     max_bytes : float, optional
-        Memory the estimate may take, with all copies of the tables its method keeps; half of what is available by
+        Memory the estimate may take, with all copies of the tables its method keeps; half of the available memory by
         default.
     callback : callable, optional
         Called with a `FitState` after each iteration; a truthy answer ends the estimate. It sees released
         quantities only.
     progress : bool
-        Show a line on standard error; of what spends a budget, one bar of what is charged, the share that is spent, and
-        the estimates.
+        Show a line on standard error; for a run that spends a budget, a bar with the charges, the spent share, and the
+        estimates.
     n_threads : int
         0 for all threads; the bits of the answer do not depend on it.
 
@@ -103,7 +103,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolverOptions(Limits):
-    """Limits without gaps, and how to step and stop; see `pypgm.estimate`.
+    """Limits without gaps, step sizes and the rule of stopping; see `pypgm.estimate`.
 
     Attributes
     ----------
@@ -114,15 +114,14 @@ class SolverOptions(Limits):
     is_start : bool
         Whether another estimate starts from the answer: an accelerated path need not fit its potentials then.
     trial : sequence of LinearMeasurement, optional
-        Thinned measurements, whose path is the only one: its answer validates where it starts.
+        Thinned measurements, for the only path: its answer validates the start.
     pace : Pace, optional
-        Where an accelerated path ends, instead of being validated: as one does from as good a start, or on nearly the
+        End of an accelerated path, instead of validation: that of a path from an equally good start, or on nearly the
         same measurements.
     further : float
-        Times the iterations after which an accelerated path is validated best that it takes, if answers held out
-        permit it.
+        Multiple of the validated number of iterations that an accelerated path runs, if held-out answers permit it.
     anyway : bool
-        Whether it goes further whatever they say.
+        Whether it goes further regardless of held-out answers.
 
     Raises
     ------
@@ -153,7 +152,7 @@ class SolverOptions(Limits):
 
     @classmethod
     def within(cls, limits: Limits, tolerance: float, **options: Any) -> Self:  # noqa: ANN401 - its fields
-        """Return options within some limits; the tolerance is that of limits without one."""
+        """Return options from limits, with this tolerance if they have none."""
         given = {f.name: getattr(limits, f.name) for f in fields(limits)}
         given["iterations"] = ITERATIONS if limits.iterations is None else limits.iterations
         given["tolerance"] = tolerance if limits.tolerance is None else limits.tolerance

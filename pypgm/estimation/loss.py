@@ -35,9 +35,9 @@ class Loss(ABC):
     convex : bool
         Whether it is convex, without which a gap certifies nothing.
     least : float
-        No marginals have a smaller one; -inf where that is not known.
+        Lower bound of the loss over all marginals; -inf if unknown.
     bend : float or None
-        Of a loss of residuals in units of their standard deviation the largest second derivative; None for other
+        Largest second derivative of a loss of residuals in units of their standard deviation; None for other
         losses, and where the slope jumps.
     """
 
@@ -64,7 +64,7 @@ class Loss(ABC):
         """
 
     def refitted(self, measurements: Sequence[LinearMeasurement]) -> Loss | None:
-        """Return the same loss for other answers to the same queries; None if it does not rest on them alone."""
+        """Return the same loss for other answers to the same queries; None if it does not rest only on them."""
         del measurements
         return None
 
@@ -74,7 +74,7 @@ class Loss(ABC):
         return make()
 
     def stages(self) -> tuple[Loss, ...]:
-        """Return the losses whose minima lead to that of this one, the last the closest and never above it."""
+        """Return losses whose minima approach that of this one; the last is the closest and never above it."""
         return (self,)
 
     def __add__(self, other: Loss) -> Sum:

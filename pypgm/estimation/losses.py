@@ -1,4 +1,4 @@
-"""Losses: how far marginals are from what was measured."""
+"""Losses: distances of marginals from the measurements."""
 
 from __future__ import annotations
 

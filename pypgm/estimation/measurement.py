@@ -43,8 +43,8 @@ class LinearMeasurement(Shown):
     stddev : float or array_like of float, shape (rows of the query,)
         Standard deviation of the noise, in counts: one for all answers, or one each.
     query : LinearQuery, optional
-        One of `pypgm.queries`, or any object with ``shape``, ``matvec``, ``rmatvec`` and ``column_norms(norm)``, which
-        becomes a `UserOperator`; None for every cell.
+        Query of `pypgm.queries`, or any object with ``shape``, ``matvec``, ``rmatvec`` and ``column_norms(norm)``,
+        which becomes a `UserOperator`; None for every cell.
     noise : {"gaussian", "laplace"}
         The law of the noise.
     not_private : str
@@ -63,7 +63,7 @@ class LinearMeasurement(Shown):
     noise : str
         The law of the noise.
     not_private : str
-        Why the answers protect nobody; empty where that is not known.
+        Reason why the answers protect nobody; empty if none is known.
 
     Raises
     ------
@@ -155,7 +155,7 @@ class LinearMeasurement(Shown):
         cells = math.prod([domain.shape[i] for i in positions])
         columns = cells if self.query is None else self.query.shape[1]
         if columns != cells:
-            raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {columns}")
+            raise ValueError(f"clique {self.clique} has {cells} cells, its query is for {columns}")
         if self.query is None and self.values.size != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
         if self.query is None and len(self._shape) > 1 and self._shape != domain.sizes(self.clique):

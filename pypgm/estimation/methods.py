@@ -1,4 +1,4 @@
-"""The methods of an estimate over a junction tree: what each takes, and the memory it needs."""
+"""The methods of an estimate over a junction tree: the options and the memory of each."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Literal, NamedTuple
 
 from pypgm._base.memory import check_fits
 from pypgm._base.numeric import check_choice
-from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.accelerated import accelerated, dual_averaging, interior_gradient, universal
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.problem import Solution
-from pypgm.estimation.textbook_averaging import dual_averaging, interior_gradient
 from pypgm.estimation.tree_problem import TreeProblem
-from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import JunctionTree
 
 MethodName = Literal[
@@ -27,7 +25,7 @@ _ANSWERS = 6  # copies of the measured numbers, with their weights, rows and thi
 
 
 class Method(NamedTuple):
-    """An estimator and what it takes.
+    """An estimator and its requirements.
 
     Attributes
     ----------
@@ -37,7 +35,7 @@ class Method(NamedTuple):
         potentials are fitted to its end (ten pairs of a quasi-Newton memory are 20 of them), L-BFGS twenty pairs and
         scipy's own buffers.
     needs_convex : bool
-        Whether what it averages, or how it steps, rests on convexity.
+        Whether its average or its steps rest on convexity.
     takes_rough : bool
         Whether it follows subgradients.
     makes_tree_tables : bool
@@ -88,7 +86,7 @@ def _named(chosen: Iterable[bool]) -> str:
 def estimate_bytes(
     tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, further_answers: float = 0
 ) -> float:
-    """Return the bytes that an estimate over a tree takes at most, the plan and what it was given not counted."""
+    """Return the bytes that an estimate over a tree takes at most, without the plan and its inputs."""
     answers = further_answers + sum(m.values.size for m in measurements)
     made = tree.cost.table_bytes if METHODS[method].makes_tree_tables else 0.0
     copies = METHODS[method].tables * tree.given_cells

@@ -15,7 +15,7 @@ from pypgm.graphs import JunctionTree
 
 _SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
 _TRIALS = ((np.inf, 1), (100.0, 1), (25.0, 1), (10.0, 1), (None, 2), (None, 4))
-"""How far, in natural logs, the potentials reach that fitting begins with (None: the best so far); times the sweeps."""
+"""Reach, in natural logs, of the potentials that fitting begins with (None: the best so far); times the sweeps."""
 _FITTED = 1e-3  # of the total: a mean L1 distance of marginals that need not be fitted again
 
 
@@ -92,7 +92,7 @@ class Oracle:
         return best if least <= misfit(potentials) else potentials
 
     def fitted(self, average: NDArray[np.float64], potentials: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
-        """Return potentials moved until their marginals are a given average, as near as so many sweeps come."""
+        """Return potentials moved until their marginals are a given average, as near as `sweeps` sweeps come."""
         fitted: NDArray[np.float64]
         fitted = _core.fitted_potentials(self.tree.plan, average, self.total, potentials, sweeps, self.n_threads)
         return fitted

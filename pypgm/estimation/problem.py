@@ -1,4 +1,4 @@
-"""Problem of an estimator: a loss, a total, a start, and the engine that solves it on a tree or a region graph."""
+"""Problem of an estimator: a loss, a total, a start, an engine that solves it; a weighted L2 loss in compiled terms."""
 
 from __future__ import annotations
 
@@ -9,25 +9,66 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.compiled_terms import Term, is_compiled, lowered
 from pypgm.estimation.fit import Fit
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Evaluate, Loss
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps, Validated
-from pypgm.estimation.thinning import BEYOND, left_to_validate, thinned
-from pypgm.queries import Contrasts
+from pypgm.estimation.stop_rule import BEYOND, left_to_validate, thinned
+from pypgm.queries import Contrasts, LinearQuery
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm import _core
-    from pypgm.estimation.measurement import LinearMeasurement
-
     _Numbers = NDArray[np.float64]
     _Arrays = tuple[int, _core.LinearMap | None, _Numbers, _Numbers, _Numbers, float]
+
+
+_CHEAP_ENTRIES = 1 << 16  # entries that are read in the time of a call from Python
+_DENSER = 8  # times as many entries as a query's own products take additions
+
+
+class Term(NamedTuple):
+    """A measurement without its answers.
+
+    Attributes
+    ----------
+    place : int
+        Index of the table it is measured on.
+    map : LinearMap, optional
+        Its query on the table's cells; None for each of them.
+    weights : ndarray of float64
+        1 / variance, one an answer or one for all.
+    """
+
+    place: int
+    map: _core.LinearMap | None
+    weights: NDArray[np.float64]
+
+
+def is_compiled(measurement: LinearMeasurement) -> bool:
+    """Return whether the compiled solvers take a measurement's query: unless its own products are much faster."""
+    query = measurement.linear_map
+    return query.n_read <= max(_CHEAP_ENTRIES, _DENSER * query.cost)
+
+
+def lowered(query: LinearQuery) -> _core.LinearMap | None:
+    """Return a query as the compiled solvers take it; None for each cell."""
+    if query.is_identity:
+        return None
+    cells, running, axes, entries, width = query.form()
+    if not isinstance(cells, np.ndarray):
+        columns = cells.tocsc()
+        starts, entries, cells = columns.indptr.astype(np.int64), columns.data.astype(np.float64), columns.indices
+    elif entries is not None and (entries != 1).any():
+        starts = np.arange(cells.size + 1, dtype=np.int64)
+    else:
+        starts, entries = np.empty(0, dtype=np.int64), np.empty(0)
+    return _core.LinearMap(query.shape[0], cells.astype(np.int32), starts, entries, running, axes, width)
+
 
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
 """The potentials that measurements suggest to start from."""
@@ -65,7 +106,7 @@ class Step(NamedTuple):
     held_out : float
         The loss of the average against the measurements to validate with; 0 without them.
     slope, curvature : float
-        Of the loss over the step, which changed it by slope + curvature / 2.
+        Derivatives of the loss over the step, which changed it by slope + curvature / 2.
     calls : int
         Oracle calls taken.
     """
@@ -148,7 +189,7 @@ class Problem(ABC):
     start_for : callable, optional
         The start that other answers to the same queries suggest; None where the start does not rest on answers.
     held_out : tuple of LinearMeasurement
-        What was measured, where the loss has thinned answers to the same queries: the rest of it validates.
+        Measurements whose thinned answers the loss has; their rest validates.
     terms : list of Term, optional
         The loss as the compiled solvers take it, without answers; None if they do not.
     """
@@ -169,7 +210,7 @@ class Problem(ABC):
 
     @property
     def tables(self) -> CliqueVector:
-        """Tables over the cliques that an engine works on, of any values: one holds each clique the loss reads."""
+        """Tables of any values over the cliques of an engine; each clique of the loss lies in one of them."""
         return self.start
 
     def evaluate(self, loss: Loss) -> Evaluate:
@@ -177,7 +218,7 @@ class Problem(ABC):
         return loss.on(self.tables.domain, self.tables.cliques)
 
     def validation(self) -> Evaluate | None:
-        """Return the loss of what is left of measurements to validate with; None if none was held out."""
+        """Return the loss of the part of measurements left to validate with; None if none was held out."""
         if not self.held_out:
             return None
         return self.evaluate(L2(left_to_validate(self.held_out, self.loss.measurements)))
@@ -203,7 +244,7 @@ class Problem(ABC):
         return Term(home, lowered_map, np.atleast_1d(1.0 / np.square(m.stddev)))
 
     def arrays(self) -> list[_Arrays]:
-        """Return the terms as the compiled solvers take them, with answers and what validates."""
+        """Return the terms for the compiled solvers, with answers and validation data."""
         measurements, nothing = self.loss.measurements, np.empty(0)
         answered = zip(self.terms or (), measurements, self.held_out or itertools.repeat(None), strict=False)
         return [

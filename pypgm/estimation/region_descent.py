@@ -168,7 +168,7 @@ class _Descent(StepwiseSolver):
         return Evaluated(potentials, marginals, *self._evaluate(marginals))
 
     def _searched(self) -> Evaluated:
-        """Return the end of the first step that the loss permits; where there is no time for one, the present point."""
+        """Return the end of the first step that the loss permits; the present point if there is no time for one."""
         here = self._here
         while True:
             there = self._at(self._step)

@@ -35,8 +35,8 @@ _LEAST_BELIEF = 1e-30  # of a belief to go on from
 class RegionProblem(Problem):
     """A loss to be minimised over the locally consistent marginals of a region graph.
 
-    It starts from tables over regions, and over single attributes, of which a region without a table of its own starts
-    from the product; attributes without one are uniform.
+    It starts from tables over regions, and over single attributes, whose product starts a region without a table of
+    its own; attributes without one are uniform.
 
     Attributes
     ----------

@@ -64,7 +64,7 @@ class _Residuals(Loss):
     def smoothness(self, tree: JunctionTree) -> float | None:
         r"""Return K for which the loss is K-smooth relative to the joint's negative entropy; see `Loss`.
 
-        Where second derivatives are w, K is a quarter of the largest squared distance of two columns of the queries
+        For second derivatives w, K is a quarter of the largest squared distance of two columns of the queries
         weighted by w, over all pairs of joint assignments. Two bounds of it are taken and the smaller returned: the sum
         of each measurement's own largest distance, which is exact where two assignments can differ everywhere at once,
         and, from the squared norms of the columns, half of their largest sum over an assignment (all of it if entries

@@ -54,7 +54,7 @@ class Watch:
 
 
 class Solver(ABC):
-    """The iterates of an estimator, and what is known of the least loss.
+    """The iterates of an estimator, and the bounds of the least loss.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Solver(ABC):
 
     @abstractmethod
     def follow(self, watch: Watch, limit: int) -> Status:
-        """Iterate until something ends it, or so many oracle calls are spent; return why it ended."""
+        """Iterate until something ends the loop, or the oracle calls are spent; return the reason."""
 
     @abstractmethod
     def lower_bound(self) -> float:
@@ -116,7 +116,7 @@ class Solver(ABC):
     def look(self) -> float:
         """Improve the lower bound; return how far the loss is above it.
 
-        Where the loss is not convex this measures how far the iterate is from stationary, and bounds nothing.
+        If the loss is not convex, this measures how far the iterate is from stationary, and bounds nothing.
         """
         convex, bound = self.problem.loss.convex, self.lower_bound()
         self.lower = max(self.lower, bound) if convex else bound
@@ -182,9 +182,9 @@ def watched(loop: Callable[[Watch], Status], options: SolverOptions) -> Status:
 
 
 def solved(solver: Solver) -> Solution:
-    """Run a solver to its end and return what it found.
+    """Run a solver to its end and return its result.
 
-    Ctrl-C lets the step that it finds come to its end. Again, it ends the step midway: what it leaves is nothing.
+    Ctrl-C lets the current step end. A second Ctrl-C ends the step midway, without a result.
     """
     status = watched(lambda watch: solver.follow(watch, solver.options.iterations), solver.options)
     try:

@@ -28,7 +28,7 @@ class StackedMeasurements:
     domain : Domain
         All attributes.
     cliques : sequence of cliques
-        Whose tables are packed in the vector, each in the domain's order.
+        Cliques whose tables are packed in the vector, each in the domain's order.
     measurements : sequence of LinearMeasurement
         Each on attributes of one of the cliques.
     unit : float
@@ -77,7 +77,7 @@ class StackedMeasurements:
         return answers
 
     def transposed(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the transpose applied to one number an answer."""
+        """Return the transpose applied to one number per answer."""
         sums: NDArray[np.float64] = self._back @ weights
         for query, cells, rows, scale in self._called:
             sums[cells] += query.rmatvec(scale * weights[rows])

@@ -1,4 +1,4 @@
-"""The covariance of the generalised least squares estimate: what noise leaves uncertain where nothing else binds."""
+"""The covariance of the generalised least squares estimate: the uncertainty by noise, without other constraints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LeastSquares:
     Attributes
     ----------
     offsets : dict of clique to int
-        Where the parameters of each interaction begin.
+        Position of the first parameter of each interaction.
     covariance : ndarray, shape (parameters, parameters)
         Covariance of the parameters, in squared counts.
     """
@@ -43,7 +43,7 @@ class LeastSquares:
         return self._domain.canonical(clique) in self.offsets
 
     def standard_error(self, clique: Clique) -> NDArray[np.float64]:
-        """Return the standard deviation of each cell of a clique that it `holds`, counts, axes in the order asked."""
+        """Return the standard deviation of each cell of a clique that it `holds`, counts, axes in the given order."""
         table = _design(self._domain, clique, self.offsets, len(self.covariance))
         variance = np.einsum("ij,ij->i", table @ self.covariance, table)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
@@ -62,9 +62,9 @@ def least_squares(
     domain : Domain
         The attributes.
     measurements : sequence of LinearMeasurement
-        Their noise alone counts, not their values.
+        Only their noise counts, not their values.
     total_is_known : bool
-        Whether the number of records is no estimate.
+        Whether the number of records is not an estimate.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def _interactions(domain: Domain, cliques: Sequence[Clique]) -> tuple[dict[Cliqu
 
 
 def _design(domain: Domain, clique: Clique, offsets: dict[Clique, int], parameters: int) -> NDArray[np.float64]:
-    """Return the matrix from parameters to the cells of a clique, axes in the order asked."""
+    """Return the matrix from parameters to the cells of a clique, axes in the given order."""
     canonical = domain.canonical(clique)
     design = np.zeros((domain.size(clique), parameters))
     for n in range(len(clique) + 1):
@@ -125,7 +125,7 @@ def _design(domain: Domain, clique: Clique, offsets: dict[Clique, int], paramete
 
 
 def _part(size: int, interacts: bool) -> NDArray[np.float64]:
-    """Return an orthonormal basis of what sums to 0, shape (size, size - 1), or the evenly spread unit."""
+    """Return an orthonormal basis of the vectors that sum to 0, shape (size, size - 1), or the even unit vector."""
     if not interacts:
         return np.full((size, 1), 1 / size)
     basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]

@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pypgm.estimation.stop_rule import Stop
-from pypgm.estimation.thinning import unthinned_count
+from pypgm.estimation.stop_rule import Stop, unthinned_count
 
 # For each end of an estimate: a step over the one before at most, and how many last moves have to permit it. Slow where
 # each iteration is validated, so that none skips the best of the path: on adult's 32 pairs at epsilon .1 the fast pace
@@ -51,8 +50,8 @@ class MeasuredSteps:
     r"""Steps as long as the last moves permit, and shares that make the average converge fast.
 
     A step of length s whose end has the share a in the average is that of `averaged_step`. After each step the weight
-    of what came before loses half the share a of itself, so that equal steps have the shares 4 / (t + 4) instead of
-    2 / (t + 2): distant points weigh less, and the average oscillates less.
+    of earlier points shrinks by half the share a, so that equal steps have the shares 4 / (t + 4) instead of 2 / (t +
+    2): distant points weigh less, and the average oscillates less.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class MeasuredSteps:
     most : float
         Largest step, in multiples of the safe one.
     stop : {"validated", "optimum"}
-        Where the path ends: towards the optimum steps grow faster.
+        End of the path: towards the optimum steps grow faster.
     first : float, optional
         The first step, if not the safe one.
 
@@ -110,7 +109,7 @@ class Pace(NamedTuple):
     iterations : float
         Number after which it may end.
     loss : float
-        The loss that it has to have by then, unless it has taken several times as many.
+        The loss that it must reach by then, unless it has taken several times as many.
     steps : Steps, optional
         Its steps; measured by default.
     """

@@ -108,9 +108,9 @@ class TreeEngine:
         return self._core.loss()
 
     def lower_bound(self) -> float:
-        """Return the higher bound of those from the gradients at the average and at a mean of the points stepped from.
+        """Return the higher of the bounds from the gradients at the average and at a mean of earlier points.
 
-        Gradients are worst in the first iterations, and so those of the first half are left out of the mean.
+        Gradients are worst in the first iterations, so the mean leaves out the first half.
         """
         bound = self._core.loss() - self._core.gap()
         if 0 < self._opened < self._taken:

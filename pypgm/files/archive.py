@@ -10,19 +10,138 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.fields import check_fields
 from pypgm._base.file_kind import ARCHIVE, RELEASE, START, file_kind
-from pypgm._base.memory import memory_limit
+from pypgm._base.memory import check_fits, memory_limit
 from pypgm.data.sources.files import ZIP_MAGIC
 from pypgm.errors import OlderFileWarning
-from pypgm.files.format import FORMAT, VERSION
+from pypgm.files.format import FORMAT, MEASUREMENT, VERSION
 from pypgm.files.members import HEADER, Members, line_of, number_of, plain_array, sha256
-from pypgm.files.upgrades import UPGRADES
+
+POOL = "measurements"
+Fields = dict[str, Any]
+
+
+def shared(fields: Mapping[str, Any]) -> Fields:
+    """Return fields in which each measurement is stored once, in a separate list.
+
+    The measurements of one list are distinct, though they may have equal answers.
+    """
+    pool: dict[tuple[str, int], tuple[int, Fields]] = {}
+
+    def numbers(entries: Iterable[Fields]) -> list[int]:
+        seen: Counter[str] = Counter()
+        positions = []
+        for entry in entries:
+            text = _entry_text(entry)
+            positions.append(pool.setdefault((text, seen[text]), (len(pool), entry))[0])
+            seen[text] += 1
+        return positions
+
+    replaced = _replaced(fields, numbers)
+    return replaced | {POOL: [entry for _, entry in pool.values()]} if pool else replaced
+
+
+def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None) -> Fields:
+    """Undo `shared`.
+
+    Raises
+    ------
+    ValueError
+        If a number is of no measurement or stands twice in a list, or a measurement has no number.
+    ModelTooLargeError
+        If the measurements take more than `max_bytes`, each as often as it is held.
+    """
+    fields = dict(fields)
+    pool = fields.pop(POOL, [])
+    check_fields(pool, [MEASUREMENT], POOL)
+    sizes = list(map(_bytes, pool))
+    held = [0] * len(pool)
+
+    def entries(numbers: object) -> list[Fields]:
+        check_fields(numbers, [int], POOL)
+        positions: list[int] = list(numbers)  # type: ignore[call-overload]
+        if len(set(positions)) < len(positions) or not all(0 <= i < len(pool) for i in positions):
+            raise ValueError("it holds a measurement twice, or one that it does not have")
+        for i in positions:
+            held[i] += 1
+        needed = sum(size * times for size, times in zip(sizes, held, strict=True))
+        check_fits(needed, max_bytes, f"{name} holds measurements of {needed:,} bytes", "pass max_bytes")
+        return [pool[i] for i in positions]
+
+    replaced = _replaced(fields, entries)
+    if not all(held):
+        raise ValueError("it has measurements that nothing in it uses")
+    return replaced
+
+
+def _replaced(fields: Mapping[str, Any], change: Callable[[Any], list[Any]]) -> Fields:
+    """Return fields with the list of measurements changed in each part that has one: a release, and recipes."""
+    changed = dict(fields)
+    for part in ("release", "recipe", "prior_recipe"):
+        if isinstance(changed.get(part), Mapping):
+            changed[part] = _replaced(changed[part], change)
+    return changed | {POOL: change(changed[POOL])} if POOL in changed else changed
+
+
+def _bytes(value: object) -> int:
+    """Return the bytes of the arrays in a value."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    parts: Iterable[object] = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return sum(map(_bytes, parts))
+
+
+def _entry_text(entry: Mapping[str, Any]) -> str:
+    """Return a text that is equal only for equal measurements."""
+    return json.dumps(entry, default=lambda value: line_of("", plain_array(np.asarray(value))))
+
+
+def upgraded(fields: Fields, version: int) -> Fields:
+    """Return the fields of a file of any version as those of the present one; ``version`` stays that of the file."""
+    for step in range(version, VERSION):
+        fields = UPGRADES[step](fields)
+    return fields
+
+
+def _from_2(fields: Fields) -> Fields:
+    """Give fields their present names, name those that a release may have left out, and share measurements.
+
+    A release has no version of its own. The line that charged each measurement is unknown.
+    """
+    fields["kind"] = fields.get("kind") or "junction tree"
+    if "prior_cells" in fields:
+        fields["tree_cells"] = fields.pop("prior_cells")
+    if "origin" in fields:
+        fields["recipe"] = _recipe(fields.pop("origin"))
+    if "release" in fields:
+        fields["release"] = {"options": {}, "pypgm": "", "log": []} | fields["release"]
+        fields["release"].pop("version")
+    return shared(fields)
+
+
+def _recipe(origin: Fields) -> Fields:
+    earlier = origin.pop("earlier")
+    return origin | {"prior_recipe": None if earlier is None else _recipe(earlier)}
+
+
+def _from_3(fields: Fields) -> Fields:
+    """Add to a release the reason why pairs were left out, which its mechanism implied, and drop the old digest."""
+    if fields.get("release", {}).get("mechanism") == "wide":
+        fields["release"]["unmeasured"] = "hidden by noise"
+    return fields
+
+
+UPGRADES: dict[int, Callable[[Fields], Fields]] = {2: _from_2, 3: _from_3}
+"""Steps by the version they read."""
+
 
 _UNSEALED = 2  # the version of files without a digest
 _TIMED = 3  # the last version whose digest includes the seconds of the estimate
@@ -156,5 +275,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; ``ValueError`` if a name comes twice."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return entries

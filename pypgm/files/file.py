@@ -8,9 +8,8 @@ from typing import Any, BinaryIO
 from pypgm._base.fields import check_fields
 from pypgm.data.sources.files import as_path, check_no_pipe, replacing
 from pypgm.files import archive
+from pypgm.files.archive import shared, spread, upgraded
 from pypgm.files.format import FILES
-from pypgm.files.sharing import shared, spread
-from pypgm.files.upgrades import upgraded
 
 _LINKED = 3  # the first version whose releases link each measurement to the line that charged it
 Fields = dict[str, Any]

@@ -10,6 +10,7 @@ from typing import get_args
 import numpy as np
 
 from pypgm._base.fields import ANY_NUMBER, Record
+from pypgm.data.sources.dialect import MARKS
 from pypgm.estimation.fit import Status
 from pypgm.estimation.limits import Stop
 from pypgm.estimation.measurement import Noise, Unmeasured
@@ -18,7 +19,7 @@ from pypgm.graphs.counting_numbers import CountingNumbers
 
 FORMAT = "pypgm model"
 VERSION = 4
-"""Version of the format, raised by each change of it, with a step in `pypgm.files.upgrades`."""
+"""Version of the format, raised by each change of it, with a step in `pypgm.files.archive`."""
 
 _NUMBER = (str, float)
 _NUMBERS = ([int], "numbers of its measurements in the list of the file, each once")
@@ -166,7 +167,7 @@ _PRIVACY = Record(
             int,
             "how many records of one person there may be; absent where any one record is meant",
         ),
-        "person?": ([str], "columns that name a person, of whose records so many are kept"),
+        "person?": ([str], "columns that name a person; `records_per_person` of their records are kept"),
     },
 )
 BUDGET = Record(
@@ -187,15 +188,13 @@ LEDGER = Record(
         "not_private?": (str, "why it protects nobody"),
     },
 )
+_OLD_MARKS = {"delimiter", "encoding", "decimal"}  # in files of all versions
 _LAYOUT = Record(
     "How the table of the records looks",
     {
         "library": (str, "pandas, polars or pyarrow"),
         "types": ({str: str}, "of each column"),
-        "delimiter": (str, "of a CSV file"),
-        "encoding": (str, "of a CSV file"),
-        "decimal": (str, "the decimal mark of a CSV file"),
-        "thousands?": (str, "the mark between thousands in a CSV file"),
+        **{name if name in _OLD_MARKS else f"{name}?": (str, text) for name, text in MARKS.items()},
         "pandas?": ({str: str}, "types that pandas alone has, of columns of a Parquet file that it wrote"),
     },
 )

@@ -53,7 +53,7 @@ def _packed(value: object) -> object:
     if isinstance(value, LinearQuery):
         if type(value) not in _KEPT:
             if value.nnz > _DENSE_ENTRIES:
-                raise QueryTooLargeError(f"{value!r} is too large to be written as a matrix; a model goes without it")
+                raise QueryTooLargeError(f"{value!r} is too large to be written as a matrix; save without it")
             value = Matrix(value.to_sparse())
         return {"class": type(value).__name__, "arguments": _packed(value.__reduce__()[1])}
     if isinstance(value, Rows):

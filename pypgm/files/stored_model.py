@@ -58,7 +58,7 @@ class ReleasedModel(Protocol):
         """Return the marginal of any clique, in counts."""
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others."""
+        """Return the joint probabilities of some attributes, given evidence on others."""
 
     def synthetic_data(
         self,
@@ -67,11 +67,11 @@ class ReleasedModel(Protocol):
         *,
         evidence: Evidence | None = None,
     ) -> Dataset:
-        """Return records drawn from the model, given what is known; by default the rounded total."""
+        """Return records drawn from the model, given the evidence; by default the rounded total."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what its file holds."""
+        """SHA-256 of the contents of its file."""
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of its file; ``kind`` is a key of `READERS`."""
@@ -105,9 +105,9 @@ class Stored(ABC):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what its file holds but for times, 64 hexadecimal digits: equal where two people hold the same.
+        """SHA-256 of the contents of its file except times, 64 hexadecimal digits: equal for equal releases.
 
-        It says nothing of who made it: who changes a file can compute another one.
+        It does not prove who made the file: anyone who changes it can compute another one.
         """
         return digest_of(self.archive())
 
@@ -138,14 +138,14 @@ class Stored(ABC):
         with contextlib.suppress(OSError):  # one of them is not there
             if source and os.path.samefile(path, source):
                 reason = "it holds the records that the release was made of; give the result another name"
-                raise ValueError(f"{os.fspath(path)} would be written over: {reason}")
+                raise ValueError(f"{os.fspath(path)} would be overwritten: {reason}")
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return unpickled, (file_bytes(self.archive()),)
 
 
 class CountedModel(Stored):
-    """A model of a number of records, from which as many are drawn by default."""
+    """Model with a number of records, which is drawn by default."""
 
     __slots__ = ()
     total: float
@@ -162,17 +162,17 @@ class CountedModel(Stored):
         Parameters
         ----------
         rows : int, optional
-            How many; the rounded total by default.
+            Number of records; the rounded total by default.
         rng : Generator or int, optional
             The operating system's entropy by default.
         evidence : mapping, optional
-            As for `query`: all records agree with it.
+            See `query`: all records agree with it.
         """
         return self._drawn(checked_integer("rows", round(self.total) if rows is None else rows), rng, evidence)
 
     @abstractmethod
     def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
-        """Return so many records."""
+        """Return `rows` records."""
 
 
 def fields_of(model: ReleasedModel, kind: str) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def domain_of(fields: dict[str, Any]) -> Domain:
 
 
 def model_of_archive(fields: dict[str, Any], path: str) -> ReleasedModel:
-    """Return the model whose `archive` this is; ``ValueError`` that names where it was read if it is none."""
+    """Return the model whose `archive` this is; ``ValueError`` with its place in the file for any other number."""
     try:
         model = _reader(fields["kind"])(fields)
         model.not_private = fields.get("not_private", "")

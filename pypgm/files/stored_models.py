@@ -8,7 +8,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.estimation.constraint import Masks
 from pypgm.estimation.fit import Fit
-from pypgm.estimation.number_range import check_range
+from pypgm.estimation.total import check_range
 from pypgm.files.stored_model import domain_of
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding

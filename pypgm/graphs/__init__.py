@@ -1,4 +1,4 @@
-"""Junction trees, region graphs, and what is known about their attributes."""
+"""Junction trees, region graphs, and evidence on their attributes."""
 
 from pypgm.graphs.evidence import Likelihood
 from pypgm.graphs.junction_tree import JunctionTree, TreeCost, TreeNode

@@ -74,12 +74,12 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     domain : Domain
         The attributes.
     evidence : mapping of attribute to value, values or likelihood vector
-        A value is one of the table, as the schema reads it: of a release, as for ``--given`` of the command, 35 stands
-        for the bin that it lies in. Here there is no schema: a value is a label, matched as those of a table are, or a
+        A value of the table, as the schema reads it: in a release, as for ``--given`` of the command, 35 stands for
+        the bin that it lies in. Here there is no schema: a value is a label, matched as those of a table are, or a
         code of an attribute without labels; a number is never the code of a label. A text such as ``"30..40"`` is a
-        range of values. A list, tuple, range, set or NumPy array of other than floats allows each of its values; a list
-        that may hold likelihoods, such as ``[0, 1]`` for two values, is refused. A `Likelihood`, or a NumPy float array
-        of the attribute's size, holds the likelihood of each value.
+        range of values. A list, tuple, range, set or NumPy array of other than floats allows each of its values; a
+        list that may hold likelihoods, such as ``[0, 1]`` for two values, is refused. A `Likelihood`, or a NumPy float
+        array of the attribute's size, holds the likelihood of each value.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def one_possible(size: int, code: int) -> NDArray[np.float64]:
 
 
 def codes_or_logs(domain: Domain, evidence: Evidence | None) -> list[tuple[int, int | NDArray[np.float64]]]:
-    """Return evidence as `log_likelihoods` does, but the code alone where it is a plain label or a code.
+    """Return evidence as `log_likelihoods` does, but only the code for a plain label or a code.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _known(domain: Domain, attribute: str, given: object) -> int | NDArray[np.fl
 
 
 class LastEvidence:
-    """Keeps what was made for the evidence that came last, of each kind of thing.
+    """Cache of the objects made for the last evidence, one of each kind.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class LastEvidence:
 
 
 def _no_mapping(given: object) -> str:
-    """Return the fault of evidence that is no mapping; a text may be the second attribute of a clique."""
+    """Return the fault of evidence that is not a mapping; a text may be the second attribute of a clique."""
     needed = "evidence needs a mapping of attribute to value"
     if isinstance(given, str):
         return f"{needed}, got the text {given!r}; a clique of several attributes is one tuple of names"

@@ -89,12 +89,12 @@ class JunctionTree(Shown):
     cliques : sequence of cliques
         The scopes potentials will come on; they may repeat, nest and be disconnected.
     effort : {"auto", "best"}
-        How long to look for a small tree: until the look costs as much as one propagation, or until all rules
-        and restarts have been tried. Work is counted, not timed, so a tree depends on its input alone.
+        Effort to find a small tree: until the search costs as much as one propagation, or until all rules
+        and restarts have been tried. Work is counted, not timed, so a tree depends only on its input.
     order : sequence of str, optional
         An elimination order of all attributes, instead of a search.
     max_bytes : float, optional
-        Memory the tables may take; half of what is available by default.
+        Memory the tables may take; half of the available memory by default.
 
     Raises
     ------
@@ -200,7 +200,7 @@ class JunctionTree(Shown):
         Raises
         ------
         ImpossibleEvidenceError
-            If no joint assignment is left any weight.
+            If no joint assignment keeps any weight.
         ValueError
             If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
         """
@@ -225,7 +225,7 @@ class JunctionTree(Shown):
         Parameters
         ----------
         potentials, total, evidence, n_threads
-            As for `marginals`.
+            See `marginals`.
 
         Returns
         -------
@@ -235,7 +235,7 @@ class JunctionTree(Shown):
         Raises
         ------
         ImpossibleEvidenceError
-            If no joint assignment is left any weight.
+            If no joint assignment keeps any weight.
         ValueError
             If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
 
@@ -262,7 +262,7 @@ class JunctionTree(Shown):
         """Return the most probable joint assignment, and the natural log of its weight.
 
         The weight of an assignment is the sum of its potentials and log-likelihoods, rounded as the plan adds them up.
-        Of all assignments with the largest such sum, without any tolerance, the answer is the lexicographically
+        Among all assignments with the largest such sum, without any tolerance, the answer is the lexicographically
         smallest: attributes in the order of the domain, codes ascending. Sums that are equal but for rounding are no
         ties; where potentials are integers (or halves, quarters, …) no sum is rounded.
 
@@ -276,14 +276,14 @@ class JunctionTree(Shown):
         Returns
         -------
         assignment : dict of str to label or code
-            One value for each attribute, in the order of the domain: its label, or its code where it has no labels.
+            Value of each attribute, in the order of the domain: its label, or its code if it has no labels.
         log_weight : float
             Subtract `log_partition` (without evidence, or given the same) for the log-probability.
 
         Raises
         ------
         ImpossibleEvidenceError
-            If no joint assignment is left any weight.
+            If no joint assignment keeps any weight.
         ValueError
             If potentials hold NaN or +inf or lie over other cliques.
 
@@ -356,12 +356,12 @@ class JunctionTree(Shown):
         return graph
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the cliques with the cells of their tables, and in grey what two of them share.
+        """Draw the cliques with the cells of their tables, and the shared attributes of two of them in grey.
 
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         from pypgm._base.canvas import PALE
         from pypgm.graphs.pictures import draw_graph, names_and_cells
@@ -408,6 +408,6 @@ def check_possible(log_z: float, evidence: Evidence | None) -> None:
     """Raise ``ImpossibleEvidenceError`` if log Z is -inf, no joint assignment has any weight; refuse an overflow."""
     if log_z == -np.inf:
         what = f"the evidence on {escaped(', '.join(evidence))}" if evidence else "the potentials"
-        raise ImpossibleEvidenceError(f"no joint assignment is left any weight by {what}")
+        raise ImpossibleEvidenceError(f"no joint assignment keeps any weight under {what}")
     if not log_z < np.inf:
         raise ValueError("the potentials of a joint assignment must add up to less than 1.8e308")

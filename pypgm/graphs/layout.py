@@ -65,7 +65,7 @@ def laid_out(sizes: Sequence[Point], arcs: Sequence[Arc], *, graphviz: bool | No
 
 
 def _by_graphviz(program: str, sizes: Sequence[Point], arcs: Sequence[Arc]) -> Drawing | None:
-    """Return the drawing of ``dot``, which sees sizes and numbers alone; None where it fails."""
+    """Return the drawing of ``dot``, which sees only sizes and numbers; None where it fails."""
     nodes = [f"{i} [width={w:.3f},height={h:.3f}]" for i, (w, h) in enumerate(sizes)]
     head = 'digraph { nodesep=0.2; ranksep=0.4; node [shape=box,fixedsize=true,label=""]; edge [arrowhead=none];'
     source = "\n".join([head, *nodes, *(f"{a} -> {b}" for a, b in arcs), "}"])
@@ -162,7 +162,7 @@ def _across(
 
 
 def _spread(row: Sequence[int], x: NDArray[np.float64], widths: Sequence[float], wanted: NDArray[np.float64]) -> None:
-    """Move the nodes of a row near where they are wanted, in their order and apart from each other."""
+    """Move the nodes of a row near their targets, in their order and apart from each other."""
     gaps = [(widths[a] + widths[b]) / 2 + _BETWEEN for a, b in itertools.pairwise(row)]
     offsets = np.cumsum([0.0, *gaps]) if row else np.zeros(0)
     target = wanted - offsets  # has to ascend: the mean of a running maximum and a running minimum does

@@ -38,13 +38,13 @@ def draw_graph(
     Parameters
     ----------
     texts : sequence of str
-        What stands in each node; a line break begins a line.
+        Text of each node; a line break begins a line.
     arcs : sequence of (int, int)
         Tail and head, by position.
     ax : matplotlib Axes, optional
-        New ones by default, of a size that fits.
+        New axes by default, of a size that fits.
     colours : sequence of colours, optional
-        Of the nodes.
+        Colours of the nodes.
     arrows : bool
         Whether arcs have a head.
     extra : (float, float)
@@ -53,7 +53,7 @@ def draw_graph(
     Raises
     ------
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
     """
     from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
     from matplotlib.path import Path
@@ -92,7 +92,7 @@ def names_and_cells(clique: Clique, cells: int) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return the lines of a text as they fit: long ones wrapped, and what is too long cut."""
+    """Return the lines of a text that fit: long lines are wrapped, and the excess is cut."""
     lines = []
     for line in text.split("\n"):
         lines += textwrap.wrap(escaped(line), _LONGEST, max_lines=_LINES, placeholder=" …") or [""]

@@ -2,6 +2,6 @@
 
 from pypgm.inference._convex_gbp import ConvexGbp, convex_gbp
 from pypgm.inference._variable_elimination import max_elimination, variable_elimination
-from pypgm.inference.exact import marginals
+from pypgm.inference.calibrated import marginals
 
 __all__ = ["ConvexGbp", "convex_gbp", "marginals", "max_elimination", "variable_elimination"]

@@ -146,8 +146,8 @@ def convex_gbp(
 class Propagation:
     """Convex belief propagation whose potentials may be moved between sweeps.
 
-    Where counting numbers are not all positive, larger ones are counted, and what they have above those asked for is
-    taken back by moving the potentials.
+    If counting numbers are not all positive, larger ones are counted, and the excess is taken back by moving the
+    potentials.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Propagation:
     potentials : ndarray
         Over the regions, flat.
     counting_numbers : ndarray
-        Of any sign.
+        Counting numbers of any sign.
     damping : float or None
         Share of the old messages where all are sent at once; None sends them block by block.
     n_threads : int
@@ -164,7 +164,7 @@ class Propagation:
     ----------
     core : _core.ConvexGbp
     counting_numbers : ndarray
-        Those counted, all positive.
+        Counting numbers of the sweeps, all positive.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Propagation:
         self.core.set_potentials(self._less_surplus())
 
     def sweep(self, most: int, tolerance: float, callback: Callable[[int, float], object] | None = None) -> int:
-        """Sweep until the feasibility is within the tolerance, or so many times; return how many there were."""
+        """Sweep until the feasibility is within the tolerance, or the limit is reached; return the number of sweeps."""
         for sweeps in range(1, most + 1):
             feasibility = self.core.sweep() if self._damping is None else self.core.flood(self._damping)
             if self._surplus is not None:
@@ -223,7 +223,7 @@ def _consistent_value(
 ) -> float:
     """Return the value of beliefs made consistent.
 
-    Where children of a region disagree on what they share and no edge says so, they are made to agree in the closure of
+    If children of a region disagree on what they share and no edge says so, they are made to agree in the closure of
     the graph, whose further regions count nothing.
     """
     value = _core.consistent_value(graph.plan, kappa, theta, beliefs)
@@ -262,7 +262,7 @@ def counting_numbers_of(
 
 
 def checked_counting_numbers(region_graph: RegionGraph, counting_numbers: ArrayLike | None) -> NDArray[np.float64]:
-    """Return one positive number a region, 1 by default; ``ValueError`` naming the region of another."""
+    """Return one positive number per region, 1 by default; ``ValueError`` naming the region of another."""
     n = len(region_graph.regions)
     kappa: NDArray[np.float64] = (
         np.ones(n) if counting_numbers is None else np.array(counting_numbers, dtype=np.float64)

@@ -53,25 +53,25 @@ def variable_elimination(
     total : float
         Sum of the answer (counts; 1 for probabilities).
     evidence : mapping, optional
-        Attribute to label, code, list of them, or likelihood vector; cells against it are 0.
+        Attribute to label, code, list of them, or likelihood vector; cells that contradict it are 0.
     order : sequence of str, optional
         An elimination order of all attributes to follow as far as `clique` allows, instead of a search.
     max_bytes : float, optional
-        Memory the tables may take; half of what is available by default.
+        Memory the tables may take; half of the available memory by default.
     n_threads : int
-        0 for all threads; the bits of the answer do not depend on it.
+        Number of threads, 0 for all; the answer does not depend on it.
     clock : Clock, optional
-        Shows the run, which takes its threads then, and ends it with ``TimeoutError`` once its time is over.
+        Clock that shows the run, gives it its threads, and ends it with ``TimeoutError`` once its time is over.
 
     Returns
     -------
     Factor
-        The marginal, axes in the order asked.
+        The marginal, axes in the given order.
 
     Raises
     ------
     ImpossibleEvidenceError
-        If no joint assignment is left any weight.
+        If no joint assignment keeps any weight.
     ModelTooLargeError
         If the tables would not fit.
     ValueError
@@ -118,12 +118,12 @@ def max_elimination(
     evidence : mapping, optional
         Attribute to label, code, list of them, or likelihood vector, whose natural logs are added.
     order, max_bytes, n_threads
-        As for `variable_elimination`.
+        See `variable_elimination`.
 
     Returns
     -------
     Factor
-        Natural logs, axes in the order asked; -inf where no joint assignment has any weight.
+        Natural logs, axes in the given order; -inf where no joint assignment has any weight.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, 
     keep : tuple of str
         Attributes of the answer.
     n_threads
-        As for `variable_elimination`.
+        See `variable_elimination`.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, 
 
 
 class Given:
-    """Evidence beside a clique that is asked for: codes of attributes known for certain, and natural logs of the rest.
+    """Evidence beside a requested clique: codes of attributes known for certain, and natural logs of the rest.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class Given:
 
 
 class Elimination:
-    """The plan of the table of a clique given what is known: made once, run for any values of the same attributes.
+    """The plan of the table of a clique given the evidence: made once, run for any values of the same attributes.
 
     Parameters
     ----------
@@ -234,9 +234,9 @@ class Elimination:
         Natural logs, which do not change.
     clique : tuple of str
     given : Given
-        Of its pattern.
+        Known values of its pattern.
     order, max_bytes
-        As for `variable_elimination`.
+        See `variable_elimination`.
     is_whole : bool
         Whether tables that no path joins to the clique take part though they surely have weight.
     """
@@ -306,7 +306,7 @@ def _planned(
 def _sliced(
     shape: Sequence[int], scope: tuple[int, ...], cells: NDArray[np.float64], known: Collection[int]
 ) -> tuple[tuple[int, ...], NDArray[np.float64], list[int]]:
-    """Return what is left of a scope, a view of its table, and for each axis the attribute whose code it takes, or -1.
+    """Return the rest of a scope, a view of its table, and for each axis the attribute whose code it takes, or -1.
 
     Axes of one value are left out and others that stay are joined, as NumPy has no tables of 70 axes; there are none
     where the table is taken as it is.

@@ -29,7 +29,7 @@ _NEARLY_MET = 1e-4  # the distance at which fitting ends after the least sweeps 
 _SWEPT_CELLS_NEAR = 1e7  # ... so many cells
 _SLOW_SWEEPS = 8
 _AT_ODDS = 2e-3  # a mean L1 distance that slow progress alone does not explain
-_PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or the constraints are at odds
+_PROGRESS = 0.9  # the distance must fall to this part over these sweeps, or the constraints are at odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class BoundedTree:
     tree : JunctionTree
         Built for the constraints, ``tree.cliques``: the largest parts that a region and a clique of the tree share.
     targets : CliqueVector
-        What the regions say of the constraints, probabilities.
+        Constraints from the regions, probabilities.
     potentials : CliqueVector
         Natural logs, on the constraints.
     tables : list of Factor
@@ -95,7 +95,7 @@ def mutual_information(tables: NDArray[np.float64], rows: int) -> NDArray[np.flo
 def within(
     domain: Domain, pairs: Sequence[Clique], max_cells: float, forced: int = 0, clock: Clock | None = None
 ) -> list[Clique]:
-    """Take pairs in their order while the cliques of their junction tree have so many cells; the first are `forced`."""
+    """Take pairs in order while their junction tree stays within the limit of cells; the first are `forced`."""
 
     def tick(tried: int) -> bool:
         return clock is not None and clock.tick(lambda: f"{tried} junction trees tried for {len(pairs)} pairs")
@@ -173,12 +173,12 @@ def fit_proportionally(
 ) -> tuple[BoundedTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
 
-    It takes 8 to 60 walks through the tree, fewer where they take long.
+    It takes 8 to 60 walks through the tree, fewer if they are slow.
 
     Parameters
     ----------
     plan : BoundedTree
-        What `plan_bounded_tree` returned.
+        Result of `plan_bounded_tree`.
     start : BoundedTree, optional
         An earlier tree.
     clock : Clock
@@ -189,7 +189,7 @@ def fit_proportionally(
     Returns
     -------
     tree : BoundedTree
-        Where fitting has led.
+        Tree after fitting.
     realisable : bool
         False if the constraints seem to be at odds with each other, so that they cannot all be met.
     """

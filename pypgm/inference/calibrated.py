@@ -1,4 +1,4 @@
-"""Answers from the calibrated tables of a junction tree: marginals of any cliques, queries on any attributes."""
+"""Exact answers from the calibrated tables of a junction tree: marginals of any cliques, queries on any attributes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,55 @@ from pypgm import _core
 from pypgm._base.clock import Clock
 from pypgm._base.memory import memory_limit
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain, as_cliques
+from pypgm.domain import Domain, as_cliques, check_kind
 from pypgm.factor import Factor
+from pypgm.graphs.evidence import Evidence
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.contraction import answer_bytes, check_answers, check_contraction, run_contraction
+
+
+def marginals(
+    potentials: CliqueVector, total: float = 1.0, *, evidence: Evidence | None = None, n_threads: int = 0
+) -> CliqueVector:
+    r"""Compute the marginals of :math:`p(x) \propto \exp \sum_C \theta_C(x_C)` over the cliques of its potentials.
+
+    Parameters
+    ----------
+    potentials : CliqueVector
+        Natural logs :math:`\theta_C`; -inf is a structural zero. Tables over the same scope add up.
+    total : float
+        Sum of each marginal (counts; 1 for probabilities).
+    evidence : mapping, optional
+        Attribute to label, code, list of them, or likelihood vector. Marginals keep their shape; cells against
+        the evidence are 0.
+    n_threads : int
+        0 for all threads; the bits of the answer do not depend on it.
+
+    Returns
+    -------
+    CliqueVector
+        Marginals over the same cliques.
+
+    Raises
+    ------
+    ImpossibleEvidenceError
+        If no joint assignment keeps any weight.
+    ModelTooLargeError
+        If the junction tree does not fit the memory available.
+    ValueError
+        If potentials hold NaN or +inf, or `total` is not positive and finite.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> potentials = pypgm.CliqueVector(pypgm.Domain({"a": 2, "b": 2}), [("a", "b")], [0.0, 0.0, 0.0, 1.0])
+    >>> pypgm.marginals(potentials).project("a").values.round(4)
+    array([0.3498, 0.6502])
+    """
+    check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
+    tree = JunctionTree.of(potentials)
+    return tree.marginals(potentials, total, evidence, n_threads=n_threads)
+
 
 Ask = tuple[tuple[int, ...], tuple[int, ...]]
 """Attribute indices, and for each the position of its block, -1 for its values themselves."""
@@ -38,7 +83,7 @@ class Calibrated:
         Returns, within a clock, the marginals of its cliques, counts, in the order of its nodes; called once, when one
         is needed.
     total : float
-        What each of them sums to.
+        Sum of each of them.
     known : CliqueVector, optional
         More marginals that are at hand.
     """
@@ -71,7 +116,7 @@ class Calibrated:
     def project_many(
         self, cliques: Sequence[str | Iterable[str]], clock: Clock, *, max_bytes: float | None = None
     ) -> list[Factor]:
-        """Return the marginals of any cliques, in counts, axes and cliques in the order asked.
+        """Return the marginals of any cliques, in counts, axes and cliques in the given order.
 
         Messages and marginals that several of them need are computed once. Where all together would take too much
         memory they are computed in parts.
@@ -120,7 +165,7 @@ class Calibrated:
         return by_pair | {c: by_pair[c[::-1]].reshape([shape[a] for a in c[::-1]]).T.flatten() for c in turned}
 
     def _by_attribute(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Put first that attribute of each pair whose values are fewest for those it is asked for with, in groups."""
+        """Put first the attribute of each pair that has fewer values than its partners, in groups."""
         shape, worth = self.domain.shape, dict.fromkeys(itertools.chain.from_iterable(pairs), 0.0)
         for a, b in pairs:
             worth[a] += shape[b] / shape[a]
@@ -141,7 +186,7 @@ class Calibrated:
         Parameters
         ----------
         asks : sequence of Ask
-            What is asked.
+            Questions.
         owners : sequence of int
             The attribute of each block.
         blocks : sequence of ndarray, shape (rows, values)
@@ -149,7 +194,7 @@ class Calibrated:
         clock : Clock
             Shows the run, and ends it with ``TimeoutError`` once its time is over.
         max_bytes : float, optional
-            Memory it may take; half of what is available by default.
+            Memory it may take; half of the available memory by default.
         """
         shapes = [
             [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in zip(*ask, strict=True)] for ask in asks

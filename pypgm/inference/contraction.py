@@ -31,11 +31,11 @@ def check_contraction(
     domain : Domain
         The attributes.
     plan : Contraction
-        What is to be run.
+        Contraction to run.
     returned : float
         Bytes of the tables it returns.
     max_bytes : float, optional
-        Memory it may take; half of what is available by default.
+        Memory it may take; half of the available memory by default.
     """
     cost = plan.cost
 

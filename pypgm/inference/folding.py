@@ -19,9 +19,9 @@ from pypgm.queries.folded import folded
 
 
 class Folding:
-    """Coarse attributes of a domain, each a function of a fine one; of most domains there are none.
+    """Coarse attributes of a domain, each a function of a fine one; most domains have none.
 
-    Inference runs on the fine attributes alone, so that a function costs as much as it has values. A cell of a clique
+    Inference runs only on the fine attributes, so that a function costs as much as it has values. A cell of a clique
     over the fine attributes lies in one cell of a clique that names coarse ones.
 
     Parameters
@@ -76,7 +76,7 @@ class Folding:
         return Factor(self.domain.project(clique), sums)
 
     def query(self, query: KroneckerQuery) -> KroneckerQuery:
-        """Return the query on inner attributes whose answer has, in some order, the cells of the answer asked for."""
+        """Return the query on inner attributes whose answer has, in some order, the cells of the requested answer."""
         if not self.sources:
             return query
         blocks: dict[str, LinearQuery] = {}
@@ -90,7 +90,7 @@ class Folding:
         return KroneckerQuery(blocks)
 
     def answer(self, query: KroneckerQuery, answer: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the answer of the query on inner attributes with an axis for each attribute of the one asked."""
+        """Return the answer of the query on inner attributes with an axis for each attribute of the requested one."""
         if not self.sources:
             return answer
         order = [a for members in self._by_source(query).values() for a in members]
@@ -157,6 +157,6 @@ class Folding:
             array = np.asarray(codes, dtype=np.int64)
             fits = array.shape == domain.sizes((fine,)) and array.min() >= 0 and array.max() < domain.size(coarse)
             if not fits or fine in lists:
-                raise ValueError(f"attribute {coarse!r} is no function of {fine!r}")
+                raise ValueError(f"attribute {coarse!r} is not a function of {fine!r}")
             sources[coarse] = (fine, array)
         return cls(domain, sources)

@@ -43,7 +43,7 @@ def answer_queries(
     folding : Folding
         The attributes that follow from these.
     queries : sequence of KroneckerQuery
-        What is asked, of any attributes; checked.
+        Queries on any attributes; checked.
     clock : Clock
         Shows the run, and ends it with ``TimeoutError`` once its time is over.
 

@@ -19,9 +19,9 @@ class RegionIndex:
     Parameters
     ----------
     marginals : CliqueVector
-        One table a region, counts.
+        Table of each region, in counts.
     total : float
-        What each of them sums to.
+        Sum of each of them.
     """
 
     def __init__(self, marginals: CliqueVector, total: float) -> None:
@@ -82,7 +82,7 @@ class RegionIndex:
 
 
 class Cliques:
-    """Cliques in which those that share an attribute are found without a look at the others."""
+    """Cliques indexed by attribute: those that share one are found without a look at the others."""
 
     def __init__(self, cliques: Iterable[Clique] = ()) -> None:
         self._all: list[frozenset[str]] = []
@@ -98,7 +98,7 @@ class Cliques:
             self._with[attribute].append(attributes)
 
     def holds(self, clique: Clique) -> bool:
-        """Tell whether some clique has all attributes of this one."""
+        """Return whether some clique has all attributes of this one."""
         near = min((self._with[a] for a in clique), key=len, default=self._all)
         return any(other.issuperset(clique) for other in near)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 import pypgm
+from pypgm._base.numeric import numpy_seed
 from pypgm.data.schema.draft_column import share_of_each
 from pypgm.data.schema.schema import SchemaLike, as_any_schema
 from pypgm.data.schema.typed_draft import draft_text, typed_draft
@@ -72,9 +71,4 @@ class TableSynthesizer:
         return self._release
 
     def _sampled(self, rows: int | None, evidence: Mapping[str, Any] | None = None) -> Frame:
-        return self.release.to_frame(rows, self._seed(), evidence=evidence)
-
-    @staticmethod
-    def _seed() -> int:
-        """Return a seed from NumPy's global state, on which these packages' records depend."""
-        return int(np.random.randint(0, 2**31 - 1))  # noqa: NPY002
+        return self.release.to_frame(rows, numpy_seed(), evidence=evidence)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import numpy_seed
 from pypgm.data.schema.schema import SchemaLike, as_schema
 from pypgm.integrations._synthesizer import TableSynthesizer
 
@@ -68,7 +69,7 @@ class Synthesizer(TableSynthesizer):
         """Return records of the kind given to `fit`, frames in their library; by default as many as were counted."""
         if self._is_frame:
             return self._sampled(n_rows)
-        release, seed = self.release, self._seed()
+        release, seed = self.release, numpy_seed()
         schema = as_schema(release.schema or release.model.domain)
         rows = [*zip(*schema.decode(release.synthetic_data(n_rows, seed), seed).values(), strict=True)]
         return rows if self._dtype is None else np.array(rows, dtype=self._dtype)

@@ -62,7 +62,7 @@ class Frames:
     Parameters
     ----------
     domain : Domain
-        Of the records.
+        Domain of the records.
     schema : Schema, optional
         Decoder of the records.
     layout : Layout, optional
@@ -91,7 +91,7 @@ class Frames:
     ) -> DrawnRecords:
         """Return drawn records, which give frames of any of their columns.
 
-        Values lie within bins as declared, or as drawn distributions say.
+        Values lie within bins as declared, or by drawn distributions.
         """
         if self._is_plain:
             codes = {a: records.columns[a] for a in self.names}
@@ -103,7 +103,7 @@ class Frames:
         return self.some(records, rng, scattered)(self.names)
 
     def made_of(self, attributes: Iterable[str]) -> tuple[str, ...]:
-        """Return the columns made of these attributes alone."""
+        """Return the columns made only of these attributes."""
         given = set(attributes)
         return tuple(name for name in self.names if given.issuperset(self.attributes((name,))))
 

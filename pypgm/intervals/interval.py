@@ -45,8 +45,8 @@ class Interval(Shown):
     ----------
     answer : ndarray, float, dict, or a series or frame of pandas
         Statistic of the records of ``release.to_frame(rng=0)``.
-    low, high : as the answer
-        Ends of the interval: infinite where an attribute was never measured, NaN where the answer is no finite number.
+    low, high : same type as the answer
+        Ends of the interval: infinite where an attribute was never measured, NaN where the answer is not finite.
         They are not clipped: an end may be below 0 of a count, or above 1 of a rate.
     level : float
         Probability with which the interval is to hold the true answer.
@@ -56,14 +56,14 @@ class Interval(Shown):
         Attributes that the statistic reads, or was declared to read, in the order of the domain.
     basis : {"measured", "merged", "unmeasured", "unknown"}
         Basis of the weakest pair of them, see `GraphicalModel.basis`: merged where the answer depends on how
-        values lie within bins, unknown where it is no finite number.
+        values lie within bins, unknown if it is not finite.
     in_bins : bool
         Whether the answer depends on how values lie within bins.
     is_extreme : bool
         Whether the answer is the least or largest value of a column, which few of the synthetic records have.
-    views : mapping of str to values as the answer
-        Half of the length by each view of the error: "worlds", "truths" and, where the answer depends on how values lie
-        within bins, "bins", of a population "sampling".
+    views : mapping of str to values of that type
+        Half the length by each view of the error: "worlds", "truths", "bins" if the answer depends on how values lie
+        within bins, and "sampling" for a population.
     worlds, truths : int
         Numbers of tables of each kind that the views come from.
     """
@@ -142,7 +142,7 @@ class Interval(Shown):
 
 
 def _labels(answer: Any) -> list[str]:  # noqa: ANN401 - as a statistic gave it
-    """Return the label of each number of an answer, its place where it has none."""
+    """Return the label of each number of an answer, or its place if it has none."""
     if isinstance(answer, Mapping):
         return [str(label) for label in answer]
     if hasattr(answer, "columns"):
@@ -160,17 +160,17 @@ class Request:
     Attributes
     ----------
     statistic : Statistic
-        What it is about.
+        Statistic of the interval.
     frame : callable
-        Gives the frame that the statistic takes, of records and a source of draws within bins.
+        Function of records and a source of draws within bins that returns the statistic's frame.
     attributes : tuple of str
-        What it reads.
+        Attributes that it reads.
     in_bins : bool
         Whether its answer depends on how values lie within bins.
     is_extreme : bool
         Whether it is an extreme value of a column.
     level, target, worlds, truths, combine, rng
-        As `Release.interval` takes them.
+        Arguments of `Release.interval`.
     """
 
     statistic: Statistic

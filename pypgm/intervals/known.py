@@ -41,22 +41,22 @@ class MadeUpRelease(NamedTuple):
 
 
 class ReleaseErrors:
-    """Errors of a release, as far as its own answers tell.
+    """Errors of a release, as far as its own answers determine them.
 
-    All draws have seeds of their own, so that they are the same for every question, whatever was asked before.
+    All draws have their own seeds, so that they are the same for every question, whatever came before.
 
     Parameters
     ----------
     model : Model
-        Of the release.
+        Model of the release.
     unmeasured : {"hidden by noise", "not asked"}
-        Why the mechanism left out the pairs that it did not measure.
+        Reason why the mechanism left out the pairs that it did not measure.
     ordinal : collection of str
         Attributes whose neighbouring codes are alike.
     draw : callable
         Draws records of a model that keep the rules of the table.
     answers : sequence of LinearMeasurement
-        All released answers; the model may rest on sums of them alone.
+        All released answers; the model may rest only on sums of them.
     """
 
     def __init__(

@@ -95,7 +95,7 @@ def _numbers(answer: object, what: str) -> NDArray[np.float64]:
 def names_read(
     function: Callable[[Any], Any], frame_of: Callable[[Sequence[str]], Any], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the columns that a statistic reads: those without which it fails, or its answer changes.
+    """Return the columns that a statistic reads: without one of them it fails, or its answer changes.
 
     Halves of the columns are left out, and halves of these, so that few of many are found fast.
 
@@ -194,7 +194,7 @@ def is_extreme(
 
 
 def _as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the values of a column, NaN where one is no number."""
+    """Return the values of a column, NaN where one is not a number."""
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
     is_number = [isinstance(v, int | float) for v in column] if column.dtype.kind == "O" else False

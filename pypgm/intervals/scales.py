@@ -1,11 +1,11 @@
 r"""The true table of a pair, given noisy answers about it and a prediction made without them.
 
-The table of the finest groups that the answers tell apart is taken to be
+The table of the finest groups that the answers distinguish is modelled as
 
 .. math:: t = P\,(1 + \sum_l u_l[\text{block}_l]) + \sqrt{P}\, z
 
 with P the prediction, z and u normal, u of standard deviation tau: at every scale l both axes are cut into 2^l runs of
-values, and each block of them has an effect of its own. Answers are linear in t with normal noise, so t given them is
+values, and each block of them has its own effect. Answers are linear in t with normal noise, so t given them is
 normal as well.
 """
 
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pypgm.queries import Contrasts
+from pypgm.queries.contrasts import contrast_factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ class PairAnswer(NamedTuple):
         for coarse, fine in zip(self.groups, groups, strict=True):
             matrix = np.zeros((coarse.max() + 1, fine.max() + 1))
             matrix[coarse, fine] = 1.0
-            matrices.append(_contrast(len(matrix)) @ matrix if self.is_interaction else matrix)
+            matrices.append(contrast_factor(len(matrix)) @ matrix if self.is_interaction else matrix)
         return matrices
 
 
@@ -143,7 +144,7 @@ class PairTable:
     Attributes
     ----------
     groups : list of two ndarray of int
-        The finest groups that the answers tell apart, of the values of each attribute.
+        The finest groups of the values of each attribute that the answers distinguish.
     shape : tuple of int
         Numbers of groups.
     is_merged : bool
@@ -180,7 +181,7 @@ class PairTable:
         left = answer.values - (first @ self._predicted.reshape(self.shape) @ second.T).ravel()
         self._variance = answer.stddev**2
         if answer.is_interaction:
-            back = [np.linalg.pinv(_contrast(k)) for k in self.shape]
+            back = [np.linalg.pinv(contrast_factor(k)) for k in self.shape]
             left = (back[0] @ left.reshape(len(first), len(second)) @ back[1].T).ravel()
             self._variance /= math.prod(k * k if k > 2 else 2 for k in self.shape)
         self._left = left
@@ -258,7 +259,7 @@ class PairTable:
 
 
 def positive(drawn: Array, mean: Array, variances: Array, least: Array, rng: np.random.Generator) -> Array:
-    """Return draws as they are far from 0, else draws of a gamma distribution of the same mean and variance."""
+    """Return the draws if they are far from 0, or draws of a gamma distribution of the same mean and variance."""
     mean = np.maximum(mean, least)
     near = (variances > 0.25 * mean**2) | (drawn <= 0)
     shape = np.maximum(mean**2 / np.maximum(variances, 1e-300), 1e-3)
@@ -274,8 +275,3 @@ def joined(parts: Sequence[Codes]) -> Codes:
     [0, 1, 2, 2]
     """
     return np.unique(np.stack(parts), axis=1, return_inverse=True)[1].ravel()
-
-
-def _contrast(n: int) -> Array:
-    """Return the factor that an attribute of so many groups has in `Contrasts`."""
-    return np.array([[1.0, -1.0]]) if n == 2 else n * np.eye(n) - 1.0

@@ -108,7 +108,7 @@ def read_uai_model(path: str | os.PathLike[str]) -> UaiModel:
     >>> [table.domain.attributes for table in read_uai_model(path).tables]
     [('1',), ('1', '0')]
 
-    A Bayesian network is made of it, and written back, so:
+    To make a Bayesian network of it, and to write it back:
 
     >>> from pypgm.bayes import BayesianNetwork
     >>> model = read_uai_model(path)
@@ -190,9 +190,9 @@ def _described(model: Any) -> UaiModel:  # noqa: ANN401 - see `write_uai`
 
 
 def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None) -> dict[str, Label]:
-    """Read an evidence file: a number of pairs, then as many of attribute and code.
+    """Read an evidence file: a number of pairs, then the pairs of attribute and code.
 
-    In the older form, of the evaluation of 2008, a number of sets precedes it, which has to be 1.
+    In the older form, of the evaluation of 2008, a number of sets, which must be 1, precedes it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Adaptive grid: rule out rare values, measure pairs coarsely, and a spanning tree of what they leave unexplained."""
+"""Adaptive grid: rule out rare values, measure pairs coarsely, and then a spanning tree of the rest."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms._mst import low_values_merged, select_tree
 from pypgm.mechanisms.better_start import estimate_from_better_start
-from pypgm.mechanisms.grouping import Groups, query_of_groups
 from pypgm.mechanisms.one_way import independent
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.strategies import Groups, query_of_groups
 from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
@@ -89,10 +89,10 @@ def adaptive_grid(
     Notes
     -----
     The implausible values of an attribute are one group, if they are two or more and not all; a clique is measured on
-    the products of its attributes' groups. So a cell of plausible values stands alone, and the others are summed such
-    that each answer on a smaller clique over the same groups is a sum of answers on the larger. Every cell is in
-    exactly one sum, so a record changes the answers as it changes a histogram: one by 1, or two if it is replaced.
-    Measuring the smaller cliques as well would spend budget on sums that the partition already has.
+    the products of its attributes' groups. So each cell of plausible values is measured by itself, and the others are
+    summed such that each answer on a smaller clique over the same groups is a sum of answers on the larger. Every cell
+    is in exactly one sum, so a record changes the answers as it changes a histogram: one by 1, or two if it is
+    replaced. Measuring the smaller cliques as well would spend budget on sums that the partition already has.
 
     Each step's measurements have equal shares of its budget; the selections have a tenth of the third. The answers of
     the second step rule no value out: the third has so much less noise that it can tell more cells apart. With two
@@ -155,7 +155,7 @@ def _plausible(measured: LinearMeasurement, threshold: float) -> Partition:
 
 
 def _measure(table: PrivateTable, cliques: Iterable[Clique], groups: Groups, rho: Fraction) -> list[LinearMeasurement]:
-    """Measure the groups of cliques for equal parts of rho; those that nobody changes are left out."""
+    """Measure the groups of cliques for equal parts of rho, except those that no record changes."""
     questions = [(c, query_of_groups(groups, c)) for c in cliques]
     kept = [
         (clique, query)
@@ -172,7 +172,7 @@ def _select(
     rho: Fraction,
     targets: Clique,
 ) -> list[Clique]:
-    """Return the cliques of the third step, selected against a model where there is more than one way."""
+    """Return the cliques of the third step, selected against a model if there is more than one choice."""
     domain = table.domain
 
     def estimate(clique: Clique) -> NDArray[np.float64]:

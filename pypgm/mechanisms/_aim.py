@@ -8,29 +8,78 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm._base.numeric import check_choice, checked_integer, checked_real
 from pypgm.data.sources.frames import Frame
 from pypgm.estimation.steps import Pace
 from pypgm.mechanisms.better_start import estimate_from_better_start, estimate_from_exact, is_small
 from pypgm.mechanisms.one_way import independent, measure_singles
-from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit, warn_left_out
-from pypgm.privacy.l1_selector import on_grid
+from pypgm.privacy.l1_selector import GRID_BITS, l1_distance, on_grid
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.release import ModelRelease
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
     from pypgm.domain import Clique
     from pypgm.estimation import LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.workloads import Workload, WorkloadLike
+
+
+GRID = 1 << GRID_BITS
+"""Units of a record in which savings are counted."""
+
+Array = NDArray[np.float64]
+
+
+def hidden(expected: Array, noise: float) -> float:
+    """Return the part of a table, in counts, that noise of some mean absolute size hides from an estimate.
+
+    The error of a cell is the noise, and at most twice its expected count: answers below 0 are not believed, and
+    counts missing elsewhere are too many here.
+
+    Examples
+    --------
+    >>> hidden(np.array([1.0, 50.0]), 10.0)
+    12.0
+    """
+    return float(np.minimum(noise, 2 * expected).sum())
+
+
+def saving(counts: NDArray[np.int64], expected: NDArray[np.int64], hiding: int) -> int:
+    r"""Return the error :math:`e - (e^{-2} + h^{-2})^{-1/2}` that a measurement would take away, in units of the grid.
+
+    Here e is the L1 distance of the counts from the expected ones and h the part that noise hides: the remaining error
+    is about the smaller one. It rises with e, and no faster than e (its derivative is :math:`(1 + e^2/h^2)^{-3/2}`),
+    so one record more or less changes the saving by at most `GRID`; rounded down to integers it still does, since
+    :math:`\lfloor x + k \rfloor = \lfloor x \rfloor + k`. The counts are secret, and so is what comes out.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (cells,)
+        Counts of the records.
+    expected : ndarray of int64, shape (cells,)
+        Released counts in units of the grid; see `pypgm.privacy.l1_selector.on_grid`.
+    hiding : int
+        Error that noise hides, in units of the grid, at least 0.
+
+    Examples
+    --------
+    >>> round(saving(np.array([7, 0]), np.array([4 * GRID, 3 * GRID]), 8 * GRID) / GRID, 3)  # e = 6, h = 8
+    1.2
+    """
+    distance = l1_distance(counts, expected)
+    if hiding == 0:
+        return distance
+    squares = distance * distance + hiding * hiding
+    return distance - math.isqrt(distance * distance * hiding * hiding // squares)
+
 
 Score = Literal["noise", "risk"]
 
@@ -56,9 +105,9 @@ def aim(
     r"""Release a model that learns, round by round, the marginals a workload needs most.
 
     All single attributes are measured first, larger ones with less noise. Each round selects, by an exact exponential
-    mechanism, the marginal whose distance from the model most exceeds what its own noise would leave, weighted by how
-    much the workload overlaps with it; measures it with exact discrete Gaussian noise; and estimates again. Where a
-    measurement taught no more than noise, the following rounds get four times the budget.
+    mechanism, the marginal whose distance from the model most exceeds the error that its own noise would leave,
+    weighted by its overlap with the workload; measures it with exact discrete Gaussian noise; and estimates again.
+    Where a measurement taught no more than noise, the following rounds get four times the budget.
 
     Parameters
     ----------
@@ -76,9 +125,9 @@ def aim(
         at most twice its expected count; or the error that an estimate would remove. "risk" selects larger marginals,
         and counts a step as learning nothing below half of the error that noise hides.
     tree_bytes : float
-        Most that the tables of the junction tree may take when all is spent, before in proportion to what is spent:
-        larger candidates wait, and a marginal whose own table takes more is left out, with a warning if `workload` asks
-        for it; 8 MiB by default. A region graph has no such limit.
+        Memory limit of the junction tree's tables when the budget is spent, and in proportion to the spent part
+        before: larger candidates wait, and a marginal whose own table exceeds it is left out, with a warning if it is
+        in `workload`; 8 MiB by default. A region graph has no such limit.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. When time or memory (with a warning) runs out, or Ctrl-C ends an estimate, no round
@@ -101,8 +150,8 @@ def aim(
 
     Notes
     -----
-    Marginals that no round selects are as those selected imply: of log odds ratios, correlations and Cramér's V of six
-    tables at epsilon 1 a release kept 7 to 102, 4 to 95 and 9 to 93 %.
+    Marginals that no round selects follow from the selected ones: of log odds ratios, correlations and Cramér's V of
+    six tables at epsilon 1 a release kept 7 to 102, 4 to 95 and 9 to 93 %.
 
     References
     ----------
@@ -176,7 +225,7 @@ class _Search:
         return not (self.is_last or self.run.ended(self.model))
 
     def round(self) -> None:
-        """Select a marginal, measure it, estimate; the last round spends what is left."""
+        """Select a marginal, measure it, estimate; the last round spends the rest."""
         table = self.run.table
         self.is_last = self.left <= 2 * self.rate
         rate = self.left if self.is_last else self.rate
@@ -242,10 +291,10 @@ class _Search:
         return self.savings.select(among, rho=rho, weights=weights)
 
     def _moved_by_noise(self, clique: Clique, rate: Fraction, among: Sequence[int]) -> float:
-        """Return the share of the hidden error by which noise alone moves a marginal, however little there is to learn.
+        """Return the share of the hidden error by which noise alone moves a marginal, even with nothing to learn.
 
-        The mean of independent answers moves by less noise the more of them there are. Where all that may be asked is
-        known, a small step says nothing of what waits for a larger tree.
+        The mean of more independent answers has less noise. If all current candidates are known well, a small step
+        does not show what waits for a larger tree.
         """
         known = self._known()
         if clique in known and (self.score == "risk" or known.issuperset(self.candidates[i] for i in among)):

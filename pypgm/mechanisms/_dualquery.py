@@ -47,17 +47,17 @@ def dualquery(
     r"""Release a model that learns from queries drawn by the error of synthetic records.
 
     A query is the share of the records in one cell of a marginal, or in all its other cells. Each round draws some of
-    them with probabilities in proportion to exp of `rate` times the sum of what all records so far answer too much, by
-    exact exponential mechanisms, and adds the record that satisfies most of what was drawn least. Where the number of
-    records is private it is measured first.
+    them with probabilities in proportion to exp of `rate` times their total overestimate by all records so far, by
+    exact exponential mechanisms, and adds the record that corrects the drawn queries best. Where the number of records
+    is private it is measured first.
 
     Parameters
     ----------
     data, epsilon, delta, workload, optimiser, **options
-        As for `fem`.
+        See `fem`.
     rounds : int, optional
-        At most; by default as many as the budget pays for, and no more than 1,000. The first is free, each later one
-        dearer. What is not spent stays unspent.
+        Most rounds; by default the number that the budget pays for, 1,000 at most. The first is free, each later one
+        dearer. The rest of the budget stays unspent.
     samples : int
         Queries a round, at least 1.
     rate : number
@@ -69,13 +69,13 @@ def dualquery(
     Returns
     -------
     Release
-        Model, the measured total where there is one, and ledger; ``release.log`` has a line for each query drawn, with
+        Model, measured total if there is one, and ledger; ``release.log`` has a line for each query drawn, with
         its clique, cell, whether it is the complement, and its round.
 
     Raises
     ------
     ModelTooLargeError, ValueError, TypeError
-        As `fem`.
+        As in `fem`.
 
     References
     ----------

@@ -56,16 +56,17 @@ def fem(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs of attributes by default. Weights are left aside.
+        Workload of whole marginals; all pairs of attributes by default. Weights are ignored.
     rounds : int, optional
         At least 1. By default the number, from 50 to 500, at which a share of all records is exp(200) times as likely
         to be drawn as a share of none.
     samples : int
         Records a round, at least 1.
     perturbation : float
-        More than 0: the mean cost of a value, in queries, beside the root of the number of rounds.
+        More than 0: the mean cost of a value, in queries, relative to the root of the number of rounds.
     law : {"exponential", "laplace"}
-        Of the costs: "exponential" is FEM, "laplace" sepFEM, whose separator set are the values of the attributes.
+        Distribution of the costs: "exponential" is FEM, "laplace" sepFEM, whose separator set is the values of the
+        attributes.
     estimator : {"model", "records"}
         "model" fits all drawn queries by a graphical model of maximum likelihood; "records" is FEM as published: the
         records of all rounds.
@@ -73,7 +74,7 @@ def fem(
         Search for records, see `pypgm.reconstruction.best_records`.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `measurements`,
-        `constraints`, `oracle` and the options of an estimate are for the estimator "model" alone, with `iterations`
+        `constraints`, `oracle` and the options of an estimate are only for the estimator "model", with `iterations`
         of 150 by default. When time runs out, or Ctrl-C ends the rounds, no round follows, and the rest of the budget
         stays unspent; the queries drawn still go into the estimate, and a second Ctrl-C raises.
 
@@ -88,8 +89,8 @@ def fem(
     ModelTooLargeError
         If the queries, or an estimate, would not fit; then nothing was spent.
     ValueError
-        If the budget is out of range, the records are weighted, the workload is over another domain or asks other
-        queries than every cell, or an option is out of range.
+        If the budget is out of range, the records are weighted, the workload is over another domain or has queries
+        other than whole marginals, or an option is out of range.
     TypeError
         If the budget or the relation is given twice or not at all.
 

@@ -37,7 +37,7 @@ def hdmm(
 ) -> ModelRelease:
     """Release a model of the records from the measurements that answer a workload with least error.
 
-    The measured queries depend on the workload alone. The whole budget goes into one pass over the records with exact
+    The measured queries depend only on the workload. The whole budget goes into one pass over the records with exact
     discrete Gaussian noise, and the model is estimated from all measurements at once.
 
     Parameters
@@ -47,9 +47,9 @@ def hdmm(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Of marginals, all pairs of attributes by default; a query on several attributes is a product of queries, one for
-        each. Prefixes and ranges (`pypgm.workloads.prefixes`, `ranges`) are answered by runs of codes, 1, 2,
-        4 and so on of each ordered attribute, beside single ones.
+        Workload of marginals, all pairs of attributes by default; a query on several attributes is a product of
+        queries, one for each. Prefixes and ranges (`pypgm.workloads.prefixes`, `ranges`) are answered by runs of
+        codes, 1, 2, 4 and so on of each ordered attribute, beside single ones.
     strategy : {"marginals", "contrasts"}
         Kind of queries: marginals, or the contrasts of whole ones, whose least squares answers err least of all but
         whose estimates by maximum entropy often err more. The counts of single attributes are measured either way: an
@@ -65,9 +65,9 @@ def hdmm(
     Raises
     ------
     ValueError
-        If the budget is pure or out of range, the records are weighted, the workload is over another domain, asks
-        several attributes for what is no product, or contrasts for other than every cell; or if the contrasts of a
-        clique have entries of 2^18 or more.
+        If the budget is pure or out of range, the records are weighted, the workload is over another domain, has a
+        query on several attributes that is not a product, or, with contrasts, queries other than whole marginals; or
+        if the contrasts of a clique have entries of 2^18 or more.
     ModelTooLargeError
         If the estimate does not fit; then nothing was spent.
     TypeError
@@ -100,7 +100,7 @@ def hdmm(
 def _measured(
     workload: Workload, strategy: Kind, relation: Privacy
 ) -> tuple[list[Clique], Sequence[LinearQuery | None], list[float]]:
-    """Return cliques, what is measured of each, and its part of rho."""
+    """Return cliques, with the query on each and its part of rho."""
     domain = workload.domain
     queries: Sequence[LinearQuery | None]
     if strategy == "marginals":

@@ -54,7 +54,7 @@ def jam(
 
     Each round selects one marginal and its source by an exact exponential mechanism. The score of a private measurement
     is the error of the model less that of the noise; the score of the public table, scaled to as many records, is the
-    error of the model less that of the public table. A table taken from public records costs its selection alone: the
+    error of the model less that of the public table. A table taken from public records costs only its selection: the
     rest of its share goes to later rounds, and stays unspent after the last one.
 
     Parameters
@@ -71,8 +71,8 @@ def jam(
     rounds : int
         At least 1.
     tree_bytes : float
-        As for `aim`: most that the tables of the junction tree may take in the last round, in others in proportion. A
-        marginal whose own table takes more is left out, with a warning if `workload` asks for it.
+        See `aim`: most that the tables of the junction tree may take in the last round, in others in proportion. A
+        marginal whose own table exceeds it is left out, with a warning if it is in `workload`.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. When time or memory (with a warning) runs out, or Ctrl-C ends an estimate, no round
@@ -92,7 +92,7 @@ def jam(
     ModelTooLargeError
         If the single attributes, or all candidates together, do not fit in memory; then nothing was spent.
     TypeError
-        If `public` is no Dataset, or the budget or the relation is given twice or not at all.
+        If `public` is not a Dataset, or the budget or the relation is given twice or not at all.
 
     Notes
     -----
@@ -152,7 +152,7 @@ class _Search:
         self.model: GraphicalModel | RegionGraphModel
 
     def go(self, rounds: int, tree_bytes: float) -> None:
-        """Measure the total where it is private, then take the rounds; each may cost an equal part of what is left."""
+        """Measure the total if it is private, then take the rounds; each may cost an equal part of the rest."""
         table = self.run.table
         if self.run.total is None:
             self.measured.append(table.measure_total(rho=self.run.rho * _TOTAL))

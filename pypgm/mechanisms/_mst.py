@@ -16,8 +16,8 @@ from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
-from pypgm.mechanisms.grouping import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.strategies import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import estimate_that_fits
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -56,8 +56,8 @@ def mst(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     compress : bool
-        Read the cells of an attribute that came out below three standard deviations as one group, in the estimate
-        and in what is asked of pairs; the release keeps every cell as drawn and speaks the original domain.
+        Read the cells of an attribute that came out below three standard deviations as one group, in the estimate and
+        in the queries on pairs; the release keeps every cell as drawn, over the original domain.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`.
 
@@ -153,7 +153,7 @@ def _groups(measurement: LinearMeasurement, compress: bool) -> Partition:
 
 
 def low_values_merged(measurement: LinearMeasurement, deviations: float) -> Partition:
-    """Return groups of an attribute's values: those counted below so many standard deviations of the noise make one."""
+    """Return groups of the values: those counted below `deviations` standard deviations of the noise form one."""
     low = measurement.values < deviations * np.asarray(measurement.stddev)
     if low.sum() < 2:
         return Identity(low.size)

@@ -1,4 +1,4 @@
-"""MWEM: in each round, ask what the model answers worst, and estimate anew."""
+"""MWEM: in each round, measure the query that the model answers worst, then re-estimate."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def mwem(
     tree_bytes: float = TREE_BYTES,
     **options: Unpack[Options],
 ) -> ModelRelease:
-    r"""Release a model that learns, in rounds of equal cost, what of a workload it answers worst.
+    r"""Release a model that learns, in rounds of equal cost, the part of a workload that it answers worst.
 
     A private number of records is measured first. Each round selects, by an exact exponential mechanism,
-    the marginal of the workload (or the single count) whose distance from the model most exceeds what its own noise
-    would leave; measures it; and estimates again. Nothing is asked twice.
+    the marginal of the workload (or the single count) whose distance from the model most exceeds the error that its
+    own noise would leave; measures it; and estimates again. No query is measured twice.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def mwem(
         Laplace, else exact discrete Gaussian.
     workload : Workload, int, str or list of clique, optional
         Marginals, or sums over groups of their cells, to be answered well; all pairs of attributes by default. Weights
-        multiply distances. What is public, such as the sum of all cells under "replace", is not asked.
+        multiply distances. Public numbers, such as the sum of all cells under "replace", are not measured.
     asks : {"marginals", "cells"}
         Unit of a round: a marginal of the workload with its queries, or one cell of a marginal.
     rounds : int, optional
@@ -80,13 +80,12 @@ def mwem(
         "model" explains all measurements by the graphical model of maximum entropy. "weights" is MWEM as published:
         multiplicative weights on the joint tables of the attributes that were measured together, which must fit.
     tree_bytes : float
-        As for `aim`: most that the tables of the junction tree, or the largest joint table of "weights", may take in
-        the last round, in others in proportion: larger questions wait while others do not, and a marginal whose own
-        table takes more is left out, with a warning if `workload` asks for it. A region graph
-        (``oracle="region_graph"``) has no limit, and its answers beyond the measured marginals take all of them into
-        account.
+        See `aim`: memory limit of the junction tree's tables, or of the largest joint table of "weights", in the last
+        round, and in proportion before: larger queries wait, and a marginal whose own table exceeds it is left out,
+        with a warning if it is in `workload`. A region graph (``oracle="region_graph"``) has no limit, and its answers
+        beyond the measured marginals take all of them into account.
     **options
-        As for `aim`.
+        See `aim`.
 
     Returns
     -------
@@ -96,9 +95,9 @@ def mwem(
     Raises
     ------
     ValueError
-        If the budget is out of range, the records are weighted, the workload is over another domain or asks what is no
-        sum over cells, an option is out of range, or `measurements`, constraints (a schema's rules too) or regions come
-        with "weights".
+        If the budget is out of range, the records are weighted, the workload is over another domain or has a query
+        that is not a sum over cells, an option is out of range, or `measurements`, constraints (a schema's rules too)
+        or regions come with "weights".
     ModelTooLargeError
         If the single attributes, or the marginals of all questions together, do not fit in memory, or no marginal in
         `tree_bytes`; then nothing was spent.
@@ -193,7 +192,7 @@ def _changes(domain: Domain, question: _Question) -> bool:
 
 
 class _Search:
-    """The questions, what was measured so far, and the model of it."""
+    """The questions, the measurements so far, and their model."""
 
     def __init__(self, run: Run, questions: Sequence[_Question], estimator: Estimator, tree_bytes: float) -> None:
         self.run, self.questions, self.estimator, self.tree_bytes = run, questions, estimator, tree_bytes
@@ -204,7 +203,7 @@ class _Search:
         self.model: GraphicalModel | RegionGraphModel
 
     def go(self, rounds: int) -> None:
-        """Measure the total where it is private, then take the rounds; each costs an equal part of the rest."""
+        """Measure the total if it is private, then take the rounds; each costs an equal part of the rest."""
         n_rounds = min(rounds, len(self.questions))
         self._check_pure(n_rounds)
         if self.run.total is None:
@@ -273,7 +272,7 @@ class _Search:
         return table.l1_selector(cliques, self._compared(), queries.__getitem__)
 
     def _compared(self) -> Callable[..., Any]:
-        """Return by what the model of now is compared: its answers, or the error of each cell."""
+        """Return the terms of the comparison with the present model: its answers, or the error of each cell."""
         if self.questions[0].cell is None:
             of = {q.clique: q for q in self.questions}
             return lambda clique: of[clique].answer(self.model)

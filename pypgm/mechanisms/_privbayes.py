@@ -55,14 +55,14 @@ def privbayes(
         Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure and the noise exact discrete
-        Laplace, else exact discrete Gaussian.
+        Laplace, otherwise exact discrete Gaussian.
     structure : PrivateStructure, optional
         Selection of the network: score, share of the budget, least usefulness of a table, most parents.
     estimator : {"model", "tables"}
         "model" explains all measurements by one graphical model. "tables" is PrivBayes as published: conditional
         tables, each from its own counts with negative ones set to 0, from which records are drawn parents first. It
         also takes the place of a model that does not fit the memory, unless there are constraints: then the model is
-        that of as many tables, the first ones, as fit.
+        that of the first tables that fit.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; those of an
         estimate change nothing where the estimator is "tables", which takes no `measurements`.
@@ -77,7 +77,7 @@ def privbayes(
     Raises
     ------
     ValueError
-        If the budget is out of range, the records are weighted, the domain has no attributes, the score is none for
+        If the budget is out of range, the records are weighted, the domain has no attributes, the score does not suit
         these attributes or this relation, or `measurements` or constraints (a schema's rules too) come with "tables".
     TypeError
         If the budget or the relation is given twice or not at all.
@@ -123,7 +123,7 @@ def privbayes(
 
 
 def _measured(table: PrivateTable, parents: Mapping[str, Clique]) -> list[LinearMeasurement]:
-    """Measure the tables that are part of no other one, with equal parts of what the ledger has left."""
+    """Measure the tables that are part of no other one, with equal parts of the rest of the budget."""
     families = [(*given, child) for child, given in parents.items()]
     largest = [f for f in families if not any(set(f) < set(other) for other in families)]
     law: Law = "laplace" if table.ledger.budget.unit == "epsilon" else "gaussian"

@@ -15,9 +15,8 @@ from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.inference.bounded_tree import within
-from pypgm.mechanisms.allocation import allocate, hidden
-from pypgm.mechanisms.asked_pairs import asked_pairs
 from pypgm.mechanisms.one_way import Independent, independent, measure_singles
+from pypgm.mechanisms.pair_allocation import allocate, asked_pairs, hidden
 from pypgm.mechanisms.pair_dependence import screened
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
@@ -53,10 +52,10 @@ def screen(
     r"""Release a model of the records from the pairs that are worth their cost, on one junction tree, in three steps.
 
     The first step measures single attributes. The second screens all pairs of the workload at once: how far each is
-    from the independent model, with noise. By these distances, and by what noise would hide of each pair, a part of
-    the pairs and the noise of each are chosen such that the error to expect over the workload is least, while their
-    junction tree stays small. The third step measures them for all that is left. There is one estimate, and no
-    round waits for another.
+    from the independent model, with noise. By these distances, and by the part of each that noise would hide, some of
+    the pairs and the noise of each are chosen such that the expected error over the workload is least, while their
+    junction tree stays small. The third step measures them for all that is left. There is one estimate and no further
+    round.
 
     Parameters
     ----------
@@ -65,11 +64,11 @@ def screen(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs by default. Of larger marginals the pairs they hold are asked. Single attributes
-        are measured in any case.
+        Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs. Single
+        attributes are measured in any case.
     tree_bytes : float
-        Most memory that the tables of the junction tree take, 8 bytes a cell; the estimate takes three times as much.
-        Larger pairs are not asked. A region graph holds all pairs that repay their cost, however many they are.
+        Most memory that the tables of the junction tree take, 8 bytes per cell; the estimate takes three times as much.
+        Larger pairs are not measured. A region graph holds all pairs that repay their cost, however many they are.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here.
@@ -84,10 +83,9 @@ def screen(
     ------
     ValueError
         If the budget is pure or out of range, the records are weighted, the domain has no attributes, the workload is
-        over another domain or asks other queries than every cell, or `tree_bytes` is not above 0.
+        over another domain or has queries other than whole marginals, or `tree_bytes` is not above 0.
     ModelTooLargeError
-        If the estimate from single attributes, of a region graph that from all pairs, does not fit; then nothing was
-        spent.
+        If the estimate from single attributes (on a region graph, from all pairs) does not fit; then nothing was spent.
     TypeError
         If the budget or the relation is given twice or not at all.
 
@@ -95,13 +93,13 @@ def screen(
     -----
     Attributes get a tenth of rho and the screen a twentieth. A record changes every distance by at most 1 (2 where it
     is replaced), all P of them by the root of P in the L2 norm, whose squared noise they share: 12,000 pairs are
-    screened with noise ten times that of 120. What the noise explains of their spread is taken out of the distances,
-    by shrinking them to their mean. Where it explains all of it, pairs are chosen by their cells alone.
+    screened with noise ten times that of 120. The part of their spread that noise explains is removed by shrinking the
+    distances to their mean. If it explains all, pairs are chosen only by their cells.
 
-    A pair that is wrong by e unless it is asked, and of which noise hides h, is expected to be wrong by
+    A pair whose error is e if it is not measured, and of which noise hides h, has the expected error
     ``(e^-2 + h^-2)^(-1/2)``. One multiplier weighs the sum of these errors against rho, over all pairs and 24 levels of
-    noise. What is ranked highest by the error it saves, alone or for each cell or root of a cell, is taken while the
-    tree has room; the ranking of the three that leaves the least error to expect is kept.
+    noise. Pairs that save most error, in all or for each cell or root of a cell, are taken while the tree has room;
+    the best of the three rankings is kept.
 
     Examples
     --------
@@ -185,7 +183,7 @@ def _chosen(
 
 
 def _held(run: Run, ranked: Sequence[Clique], limit: float) -> list[Clique]:
-    """Take pairs in their order while the junction tree, of what the run was given too, stays within a limit."""
+    """Take pairs in their order while the junction tree, including the given measurements, stays within a limit."""
     known = [m.clique for m in run.given] + [c.clique for c in run.constraints]
     forced = [pair for clique in map(run.domain.canonical, known) for pair in itertools.combinations(clique, 2)]
     while True:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.fit import warn_of_the_end
-from pypgm.estimation.thinning import thinned
+from pypgm.estimation.stop_rule import thinned
 from pypgm.graphs import JunctionTree
 from pypgm.inference.bounded_tree import joined_within, mutual_information
 from pypgm.models import GraphicalModel
@@ -33,19 +33,19 @@ def estimate_from_better_start(
 ) -> Estimated:
     """Return the model that explains measurements best, from the start that explains held-out answers better.
 
-    An estimate keeps of its start what noise does not contradict. Where noise is small, an exact estimate from the
-    pairs that depend most, as many as a small junction tree holds, has little of it and says more of the other pairs
-    than their own answers; where noise is large, less. Each estimate first fits measurements with further noise, the
-    same for all, and ends by what that leaves to validate: the better start is the one that comes nearer to that. An
-    estimate that a callback, Ctrl-C or the time ended is the last one.
+    An estimate keeps the parts of its start that the answers do not contradict. Where noise is small, an exact
+    estimate from the pairs that depend most, as many as a small junction tree holds, has little of it and predicts the
+    other pairs better than their own answers; if noise is large, worse. Each estimate first fits measurements with
+    further noise, the same for all, and ends by validation on the rest: the better start is the one that comes nearer
+    to it. An estimate that a callback, Ctrl-C or the time ended is the last one.
 
     Parameters
     ----------
     run : Run
     measured : sequence of LinearMeasurement
-        Of this run; those it was given are added.
+        Measurements of this run; those it was given are added.
     independent : GraphicalModel
-        Of the attributes.
+        Independent model of the attributes.
     """
     everything = [*run.given, *measured]
     first = run.fit(everything, independent, _PARTS[0])
@@ -88,8 +88,8 @@ def is_small(run: Run, measurements: Sequence[LinearMeasurement]) -> bool:
 def estimate_from_exact(run: Run, measurements: Sequence[LinearMeasurement], independent: GraphicalModel) -> Estimated:
     """Return an estimate on a region graph that starts from the exact one, where a small junction tree holds all.
 
-    Marginals of a region graph know less of each other than those of a tree. Where not all fit on one, the start is the
-    independent model: the search would end before the rest were as near as the tree's, see
+    Marginals of a region graph constrain each other less than those of a tree. Where not all fit on one, the start is
+    the independent model: the search would end before the rest were as near as the tree's, see
     `estimate_from_better_start`.
     """
     if not is_small(run, measurements):

@@ -89,7 +89,7 @@ class RoundsLikelihood:
         return np.concatenate(cells), np.concatenate(offsets), np.cumsum([0, *map(len, cells)])
 
     def _ready(self, base: Array) -> _Terms:
-        """Return the terms for the cells that have been large so far: those that become so are few, and stay so."""
+        """Return the terms for the cells that have been large so far, which are few and stay large."""
         is_large = np.abs(base) > _LARGE_SCORE
         if self._terms is None or (is_large & ~self._terms.is_large).any():
             if self._terms is not None:
@@ -205,7 +205,7 @@ class DrawnQueries:
         return np.split(cells, self._starts[1:-1])
 
     def add(self, rate: float, offsets: Array, drawn: Sequence[Drawn]) -> None:
-        """Keep a round: its rate in shares, s w; the offsets s o of the cells' scores; and what was drawn.
+        """Keep a round: its rate in shares, s w; the offsets s o of the cells' scores; and the drawn queries.
 
         The score of a complement is that of the share 1 - y with the offset ``-rate - offset`` moved to the same
         constant: the negative of its cell's.
@@ -239,8 +239,8 @@ class DrawnQueries:
     ) -> GraphicalModel | RegionGraphModel:
         """Return the model of maximum likelihood, found from the model of some records on.
 
-        The records satisfy what was drawn: a start that is nearer to the optimum than the uniform one by far. Where
-        nothing was drawn, or there are publicly no records, it is the model of what is known besides.
+        The records satisfy the drawn queries: a start far nearer to the optimum than the uniform one. If nothing was
+        drawn, or there are publicly no records, it is the model of the other public knowledge.
         """
         if not self._rounds or run.total == 0:
             return run.estimate(known)
@@ -306,20 +306,21 @@ def release_of(
     are_independent: bool,
     **settings: object,
 ) -> Release:
-    """Return the release of a run: its total is measured where it is private, then it learns, then it estimates.
+    """Return the release of a run: measure the total if it is private, learn, then estimate.
 
-    Ctrl-C while it learns, once a query is drawn, leaves what was learnt; in the estimate that follows it is raised.
+    Ctrl-C during learning, once a query is drawn, keeps the result so far; during the estimate that follows it is
+    raised.
 
     Parameters
     ----------
     run : Run
     workload : Workload, int, str, list of clique or None
-        Of whole marginals; ``ValueError`` where it asks other queries.
+        Workload of whole marginals; ``ValueError`` for other queries.
     learn : callable
         Draws queries, which it adds with its records, given the number of records.
     estimator : {"model", "records"}
     samples : int
-        Of a round.
+        Number of samples of a round.
     are_independent : bool
         Whether records are random draws, whose answers deviate as in a sample; else each is a best answer.
     **settings
@@ -375,7 +376,7 @@ def _interrupted(learn: Learn, queries: DrawnQueries, total: float) -> bool:
 
 
 def _mark_interrupted(run: Run, model: GraphicalModel | RegionGraphModel | WeightedRecords, rounds: int) -> None:
-    """Say in a model that Ctrl-C ended what it was learnt from; a second one, which its estimate met, goes on."""
+    """Mark a model as learnt until Ctrl-C; a second one, during its estimate, is raised."""
     if model.fit is None:
         model.fit = Fit("interrupted", math.nan, None, rounds, run.clock.seconds, ())
     elif model.fit.status == "interrupted":
@@ -385,7 +386,7 @@ def _mark_interrupted(run: Run, model: GraphicalModel | RegionGraphModel | Weigh
 
 
 def _weighted(domain: Domain, records: NDArray[np.int64], total: float) -> Dataset:
-    """Return records that stand for so many, each for equally many."""
+    """Return records that represent `total` records, each equally many."""
     columns = {a: np.ascontiguousarray(records[:, i]) for i, a in enumerate(domain)}
     return Dataset(columns, domain, np.full(len(records), total / len(records)))
 

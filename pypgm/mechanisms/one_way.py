@@ -45,7 +45,7 @@ def smoothed(counts: Array, stddev: float) -> Array:
     """Return noisy counts with the Haar coefficients along their codes shrunk, averaged over shifts.
 
     Coefficients of each level are shrunk to their posterior means under a mixture of zero and a normal distribution,
-    fitted to that level: where neighbouring codes have nothing in common, hardly at all. Ends are reflected.
+    fitted to that level: hardly at all where neighbouring codes have nothing in common. Ends are reflected.
     """
     n = counts.size
     if n < 4:
@@ -97,9 +97,9 @@ def _logs(half_squares: Array, rates: Array, variances: Array) -> tuple[Array, A
 
 
 def _grouped(half_squares: Array) -> tuple[Array, Array | float]:
-    """Return values to fit the mixture to, and how often each comes: of many values, means of those that are alike.
+    """Return values to fit the mixture to, and their frequencies; many values become means of similar ones.
 
-    Two numbers are fitted: details that differ by a 64th, of the noise or of themselves, are one as good as the other.
+    Two numbers are fitted: details that differ by a 64th, of the noise or of themselves, count as equal.
     """
     if half_squares.size <= _MOST_FITTED:
         return half_squares, 1.0  # more are one row
@@ -114,8 +114,8 @@ def measure_singles(
 ) -> list[LinearMeasurement]:
     """Measure attributes, by default all, with the shares of rho that minimise the sum of their errors.
 
-    If the number of records is known, `contrasts` tell as much as counts, and cost less if one more record changes
-    them less.
+    If the number of records is known, `contrasts` are as informative as counts, and cost less if one more record
+    changes them less.
     """
     domain = run.domain
     singles = [(a,) for a in domain] if among is None else among
@@ -175,7 +175,7 @@ class Independent:
         return np.asarray(_ABSOLUTE * np.minimum(noise, most).sum(axis=1) / self.total)
 
     def denoising_error(self, attribute: str) -> float:
-        """Return the total variation that denoising leaves of an attribute: of its own counts with fresh noise."""
+        """Return the total variation error that remains after denoising an attribute's own counts with fresh noise."""
         if attribute not in self.stddevs:
             return 0.0
         rng, shares, stddev = as_generator(_SEED), self.shares[attribute], self.stddevs[attribute]
@@ -192,10 +192,10 @@ class Independent:
 def independent(run: Run, singles: Sequence[LinearMeasurement], *, alone: bool = False) -> Independent:
     """Return the independent model from measurements of attributes, denoised.
 
-    An attribute's is the mean of the counts nearest to the answers and of those nearest to smoothed answers: each is
-    the better one on some attributes, and the mean hardly worse than either. Where attributes are all that is measured,
-    `alone`, and all answers together about as near to uniform counts as noise alone would leave them, the model is the
-    uniform one.
+    The estimate of an attribute is the mean of the counts nearest to the answers and of those nearest to smoothed
+    answers: each is better on some attributes, and the mean is hardly worse than either. If only attributes are
+    measured, `alone`, and all answers together are about as near to uniform counts as noise would leave them, the
+    model is the uniform one.
     """
     total = total_of(run, singles)
     noisy: dict[str, tuple[Array, float]] = {}

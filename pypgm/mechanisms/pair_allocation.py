@@ -1,7 +1,8 @@
-"""Allocation of a budget to pairs by a forecast: which to measure, how finely and with how much noise."""
+"""Allocation of a budget to marginals and pairs by a forecast: which to measure, how finely, with how much noise."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,20 +10,149 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pypgm.mechanisms.allocation import cheapest
 from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.pair_dependence import Dependence
 from pypgm.mechanisms.resolution import Resolution, Values, contrasts_cost, resolutions
+from pypgm.mechanisms.strategies import is_every_cell
+from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pypgm.domain import Clique
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
+    from pypgm.workloads import WorkloadLike
 
-    Array = NDArray[np.float64]
+
+Array = NDArray[np.float64]
+
+_MEAN = math.sqrt(2 / math.pi)  # of a standard deviation of normal noise: its mean absolute value
+_MAX_LOG = 60.0  # logarithm of a multiplier at which nothing is worth its cost
+_HALVINGS = 60
+
+
+def hidden(expected: Array, stddevs: Array) -> Array:
+    """Return the total variation that noise leaves of a table, as a share of its sum, at several standard deviations.
+
+    The error of a cell is the mean absolute noise, and at most twice its expected count: answers below 0 are not
+    believed, and counts missing elsewhere are too many here.
+
+    Parameters
+    ----------
+    expected : ndarray, shape (cells,)
+        Positive counts, of a released model.
+    stddevs : ndarray, shape (levels,)
+        Standard deviations of the noise of a cell, in counts.
+
+    Returns
+    -------
+    ndarray, shape (levels,)
+
+    Examples
+    --------
+    >>> hidden(np.array([50.0, 50.0]), np.array([1.0, 1000.0])).round(3)
+    array([0.008, 1.   ])
+    """
+    most = np.sort(2 * expected)
+    noise = _MEAN * stddevs
+    small = np.searchsorted(most, noise)  # how many cells are off by twice what is expected in them
+    off = np.concatenate([[0.0], np.cumsum(most)])[small] + noise * (most.size - small)
+    return np.asarray(off / most.sum())
+
+
+def allocate(unmeasured: Array, measured: Array, costs: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
+    """Choose the noise level of each marginal, if it is measured at all, at a total cost of at most 1.
+
+    The weighted sum of risks is minimised with one multiplier on costs. A marginal whose `unmeasured`
+    error is e and of which noise hides h leaves ``(e^-2 + h^-2)^(-1/2)``: less than either.
+
+    Parameters
+    ----------
+    unmeasured : ndarray, shape (marginals,)
+        Error of each marginal if it is not measured.
+    measured : ndarray, shape (marginals, levels)
+        Error that noise hides in each marginal at each level, from the least noise to the most; above 0.
+    costs : ndarray, shape (levels,)
+        Share of the budget that a marginal costs at each level.
+    weights : ndarray, shape (marginals,)
+        Weight of the error of each marginal.
+
+    Returns
+    -------
+    levels : ndarray of int64, shape (marginals,)
+        Noise level of each marginal, -1 if it is not measured.
+    risks : ndarray, shape (marginals,)
+        Weighted error that is left of each marginal.
+
+    Examples
+    --------
+    >>> unmeasured, measured = np.array([0.3, 0.0]), np.array([[0.1], [0.1]])
+    >>> levels, risks = allocate(unmeasured, measured, np.array([0.6]), np.array([1.0, 1.0]))
+    >>> levels, risks.round(3)
+    (array([ 0, -1]), array([0.095, 0.   ]))
+    """
+    error = unmeasured[:, None]
+    risks = np.hstack([error, error * measured / np.hypot(error, measured)]) * weights[:, None]
+    chosen = cheapest(risks, np.broadcast_to([0.0, *costs], risks.shape), 1.0)
+    return chosen - 1, risks[np.arange(len(chosen)), chosen]
+
+
+def cheapest(risks: Array, prices: Array, budget: float) -> NDArray[np.int64]:
+    """Choose one column of each row, by one multiplier: the least sum of risks within a budget for the prices.
+
+    Parameters
+    ----------
+    risks, prices : ndarray, shape (rows, choices)
+        Risk and price of each choice; infinite for a missing one. The cheapest ones together cost no more than the
+        budget.
+    budget : float
+        Above 0.
+
+    Examples
+    --------
+    >>> cheapest(np.array([[0.3, 0.1], [0.1, 0.05]]), np.array([[0.0, 0.6], [0.0, 0.6]]), 1.0)
+    array([1, 0])
+    """
+    rows, parts = np.arange(len(risks)), prices / budget
+    low, high = -_MAX_LOG, _MAX_LOG
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        chosen = np.argmin(risks + math.exp(middle) * parts, axis=1)
+        low, high = (low, middle) if parts[rows, chosen].sum() <= 1 else (middle, high)
+    return np.asarray(np.argmin(risks + math.exp(high) * parts, axis=1), np.int64)
+
+
+def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
+    """Return the pairs of attributes that a workload's marginals hold, with how much each counts.
+
+    Pairs with an attribute of one value are left out: single attributes determine them. Without a workload all pairs
+    count the same.
+
+    Raises
+    ------
+    ValueError
+        If the workload is over another domain, or has queries other than whole marginals.
+    TypeError
+        If it is not a workload.
+    ModelTooLargeError
+        If all pairs are more than memory can list.
+    """
+    domain = run.domain
+    if workload is None:
+        check_listable(domain, min(2, len(domain)))
+        weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
+    elif not all(map(is_every_cell, (checked := run.checked_workload(workload)).queries)):
+        raise ValueError(f"{run.name} answers marginals cell by cell; the workload asks other queries")
+    else:
+        weighted = [(domain.canonical(c), float(w)) for c, w in zip(checked, checked.weights, strict=True)]
+    pairs: dict[Clique, float] = {}
+    for clique, weight in weighted:
+        for pair in itertools.combinations(clique, 2):
+            if min(domain.sizes(pair)) > 1:
+                pairs[pair] = pairs.get(pair, 0.0) + weight
+    return pairs
+
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured
@@ -70,9 +200,9 @@ class _Look(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """Pairs of as many sums: which they are, and what is in these of independent ones.
+    """Pairs with the same number of sums: their positions, and the expected contents of the sums.
 
-    At each distance from independence, of its square: the signal is what the sums tell, the residual what they do not.
+    Parts of the square of each distance from independence: the signal is in the sums, the residual is not.
     """
 
     places: list[int]
@@ -116,12 +246,13 @@ class PairAllocation:
     def chosen(self, rho: float, spent: float) -> tuple[dict[Clique, Question], float]:
         """Return the questions for a budget, and the part of it for single attributes, which had `spent` before.
 
-        One multiplier on costs says which pairs are asked and what single attributes get. Noise is then equal but for
-        what it would hide of each pair: that is nearer to what turns out best than the multiplier's.
+        One multiplier on costs determines which pairs are measured and the budget of single attributes. Noise is then
+        equal except for the part that it would hide of each pair, which is nearer to the best noise found than the
+        multiplier's.
 
-        One estimate explains all answers and keeps the same part of each, of what it tells as of its noise. So a pair
-        of which that would be more noise than it tells is not asked, nor is any where the part is small. The others get
-        its part of rho, until all are worth theirs.
+        One estimate explains all answers and keeps the same part of each, of its signal as of its noise. So a pair
+        with more noise than signal is not measured, nor is any pair if that part is small. The others get its part of
+        rho, until all are worth theirs.
         """
         pairs, more = self._within(rho, spent) if rho > 0 else ([], 0.0)  # what comes first may leave nothing
         while pairs:
@@ -212,7 +343,7 @@ class PairAllocation:
             first += len(ways)
 
     def _alike(self, questions: Sequence[tuple[Clique, Resolution]]) -> list[_Alike]:
-        """Return classes of pairs with as many sums, whatever the noise."""
+        """Return classes of pairs with equally many sums, whatever the noise."""
         alike: dict[tuple[int, int], list[int]] = {}
         for i, (_, resolution) in enumerate(questions):
             alike.setdefault(resolution.sizes, []).append(i)
@@ -232,7 +363,7 @@ class PairAllocation:
     def _forecasts(self, known: Sequence[_Alike], stddevs: Array) -> tuple[Array, Array, Array]:
         """Return the mean squared signal of each pair, the error from noise, and the error left.
 
-        Noise hides no more of a sum than twice what is in it.
+        Noise hides at most twice the count of a sum.
         """
         forecasts = np.empty((3, len(stddevs)))
         for places, masses, dependence, signal, residual in known:

@@ -51,7 +51,7 @@ class Dependence:
     distances, likely : ndarray, shape (distances,) or (pairs, distances)
         Possible distances, and the probability of each.
     chance : float or ndarray, shape (pairs, 1)
-        Distance expected by chance in a table of as many independent records.
+        Distance expected by chance in a table of equally many independent records.
     """
 
     distances: Array
@@ -81,14 +81,14 @@ class Dependence:
 
 
 def dependence(pairs: Sequence[Clique], start: Independent, scores: Array, stddev: float) -> dict[Clique, Dependence]:
-    """Return the dependence of each pair inferred from screened distances, from released numbers alone.
+    """Return the dependence of each pair inferred from screened distances, only from released numbers.
 
-    A score is what a pair depends by, what the single attributes are wrong by and what chance makes of it, a root of
-    squares, with noise. How often pairs depend how much is what all scores together make likeliest (an
-    expectation-maximisation over a grid); by that and its own score, each pair has its likely distances.
+    A score is the root of the summed squares of the pair's dependence, the error of the single attributes and chance,
+    with noise. The distribution of dependence is the likeliest for all scores together (expectation-maximisation over
+    a grid); with its own score, it gives the likely distances of each pair.
 
     Causes of a common effect are independent, but a model that knows them to depend on the effect alone makes them
-    depend: so a pair's distance is at least what the most telling third attribute makes of it, ``2 x_ac x_bc``, less
+    depend: so a pair's distance is at least the one through the most informative third attribute, ``2 x_ac x_bc``, less
     its own mean. The former is exact for even binary attributes.
     """
     names = list(start.shares)
@@ -114,7 +114,7 @@ def dependence(pairs: Sequence[Clique], start: Independent, scores: Array, stdde
 def _posterior(scores: Array, known: Array, stddev: float) -> Array:
     """Return the probability of each distance for each pair, under the prior that fits all scores best.
 
-    The noisier they are, the more the prior is that of tables in general: exponential.
+    With noisier scores the prior is closer to that of tables in general, exponential.
     """
     away = (scores[:, None] - np.hypot(_DISTANCES, known[:, None])) / stddev
     fits = np.exp(-0.5 * (away**2 - np.square(away).min(axis=1, keepdims=True)))

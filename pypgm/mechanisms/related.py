@@ -19,9 +19,9 @@ from pypgm.data.columns.values import Exact, as_list, is_number, plain
 from pypgm.data.sources.frames import as_values
 from pypgm.data.sources.layout import Family, family_of
 from pypgm.domain import Clique, Domain
-from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options
+from pypgm.mechanisms.tables import BEST, mechanism_named
 from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import check_noise
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _Key(NamedTuple):
-    """A key that is no number and no text: those stand for themselves."""
+    """A key that is neither a number nor a text: those stand for themselves."""
 
     kind: str
     value: Hashable
@@ -49,12 +49,12 @@ _OF_THE_PAIR = {"budget", "neighbours", "privacy", "measurements", "constraints"
 
 
 def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.int64]:
-    """Return the row of the parent that each child's key names, -1 where there is none.
+    """Return the row of the parent that each child's key names, -1 for a key without a parent.
 
     Parameters
     ----------
     primary_keys : array_like, shape (n_parents,)
-        The key of each parent, all different. A key has a kind and equals keys of this kind alone: numbers by value,
+        The key of each parent, all different. A key has a kind and equals only keys of this kind: numbers by value,
         whatever their type, texts exactly, times by their instant. A missing key (None, NaN, NaT) is nobody's.
     foreign_keys : array_like, shape (n_children,)
         The key of each child's parent.
@@ -62,11 +62,11 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
     Raises
     ------
     TypeError
-        If the types of two arrays or series say that no keys are of one kind, as of numbers and of text; or a value
-        cannot be a key.
+        If the types of two arrays or series rule out keys of one kind, such as numbers and text; or a value cannot be
+        a key.
     ValueError
         If a primary key comes twice, or a key is a float of 2^53 or more, which stands for several whole numbers (the
-        row is named, not the key), or an array has not one dimension.
+        row is named, not the key), or an array does not have one dimension.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _key(where: str, value: object) -> _Known:
 
 
 def _time(value: np.datetime64 | datetime.date) -> _Key:
-    """Return a time by its instant, to the nanosecond where it has so many digits; a date is its midnight."""
+    """Return a time by its instant, to the nanosecond if it has that many digits; a date is its midnight."""
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return _Key("times in a zone", (value.astimezone(datetime.timezone.utc), getattr(value, "nanosecond", 0)))
     if isinstance(value, np.datetime64):
@@ -165,7 +165,7 @@ def synthesize_related(
     max_children : int
         At least 1, public: the first `max_children` children of a parent, in the order of the table, are kept.
         It multiplies the sensitivity of the children's table. If the schema of the parents states several records for
-        a person, or keeps several of each, the sensitivities of both tables are those of as many parents.
+        a person, or keeps several of each, the sensitivities of both tables are multiplied by that number.
     epsilon, delta : number
         The guarantee for both tables together; or `budget` among the options.
     mechanism : str
@@ -178,7 +178,7 @@ def synthesize_related(
     parents_share : number
         Share of the budget for the parents, between 0 and 1; the children get the rest.
     parents_options, children_options : mapping, optional
-        Options of one run alone, such as ``{"workload": ...}``.
+        Options of only one run, such as ``{"workload": ...}``.
     **options
         `budget`, and those of `pypgm.mechanisms.Options` that both runs take; a time limit is for each run.
         `neighbours` can only be "add-remove": neighbouring tables differ by one parent with all their children.
@@ -254,7 +254,7 @@ def joined(
     One parent, with all their children, is one record of the first and at most `max_children` of the second, whoever
     else is in the tables. Where the schema of the parents names a person, the secret says which of a person's parents
     are kept; the children of the others belong to nobody. The arguments are those of `synthesize_related`, which raises
-    their errors. The schemas of the tables become schemas of what is returned, rules and records per person included.
+    their errors. The schemas of the tables become schemas of the returned ones, rules and records per person included.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class RelatedRelease(Shown):
     Raises
     ------
     ValueError
-        If the two releases are not of one budget, one relation and one context; a `BudgetError` if their lines are in
+        If the two releases do not share one budget, one relation and one context; a `BudgetError` if their lines are in
         another unit than the budget's, or beyond it.
     """
 
@@ -138,7 +138,7 @@ class RelatedRelease(Shown):
         Raises
         ------
         ImportError
-            If jinja2, the extra ``report``, is not there.
+            If jinja2, the extra ``report``, is not installed.
         ValueError
             If the audit's file is none.
         OSError
@@ -167,12 +167,12 @@ class RelatedRelease(Shown):
         return Promise.of(self.ledger, self.protects, [self.parents.schema, self.children.schema])
 
     def report(self, *, ledger: bool = False) -> str:
-        """Return as text what is protected, what the budget was spent on, and how good each table is.
+        """Return the protected unit, the use of the budget, and the quality of each table as text.
 
         Parameters
         ----------
         ledger : bool
-            Whether to add what was measured, the models and the law of each draw.
+            Whether to add the measurements, the models and the law of each draw.
         """
         return "\n".join(related_lines(self._facts, self.ledger, self.promise, whole=ledger))
 
@@ -183,9 +183,9 @@ class RelatedRelease(Shown):
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> RelatedTables:
         """Return synthetic parents and their children.
 
-        Parents are drawn from their model; the number of children of each is what was drawn for it. The children of
+        Parents are drawn from their model, each with its number of children. The children of
         all parents with the same context are drawn from the children's model given that context. Where a context has
-        probability zero there, its last attribute is disregarded, then the one before, until what is left is possible.
+        probability zero there, its last attribute is disregarded, then the one before, until the rest is possible.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class RelatedRelease(Shown):
     def _contexts(
         self, parents: Dataset, parent_of: NDArray[np.int64]
     ) -> Iterator[tuple[tuple[int, ...], NDArray[np.intp]]]:
-        """Yield each context that occurs, as codes, and which children have it."""
+        """Yield each context that occurs, as codes, and the children that have it."""
         if not len(parent_of):
             return
         codes = np.zeros((len(parent_of), len(self.context)), dtype=np.int64)
@@ -250,7 +250,7 @@ class RelatedRelease(Shown):
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write both releases into a directory, ``parents.pgm`` and ``children.pgm``; `load` reads them.
 
-        Each file is a whole release, which `pypgm.load` reads on its own. The directory is made where there is none.
+        Each file is a whole release, which `pypgm.load` reads on its own. The directory is made if it does not exist.
 
         Raises
         ------
@@ -298,7 +298,7 @@ class RelatedRelease(Shown):
 
 
 def _digest(releases: Iterable[Release]) -> str:
-    """Return a checksum of what was measured with noise: two releases hardly ever have the same by chance."""
+    """Return a checksum of the noisy measurements: two releases hardly ever have the same by chance."""
     checksum = 0
     for release in releases:
         for measurement in release.measurements:

@@ -130,11 +130,11 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
     Parameters
     ----------
     first, second : Values
-        Of both attributes.
+        Values of both attributes.
     rows : float
         Number of answers worth measuring at the noise.
     max_cells : float
-        Most cells that are measured singly; a larger pair has at most about half as many groups.
+        Most cells that are measured one by one; a larger pair has at most about half as many groups.
     """
     cells = first.size * second.size
     rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
@@ -163,23 +163,23 @@ def risk(counts: NDArray[np.int64], independent: Array, query: Partition, stddev
     """Return a forecast of the L1 error of a measured pair, in units of 1 / `GRID` records.
 
     An estimate has the right sum: it is as much too high in some cells as it is too low in others, and the forecast is
-    twice the latter. With T for the counts, M for the independent model's and s for the noise: where cells are asked,
-    they are too low by ``min(.4 s, max(0, T - M) + .3 min(s, M, T))``. Where groups are asked, their sums are too low
-    by as much, and cells have the model's parts of what is left of the sums.
+    twice the latter. With T for the counts, M for the independent model's and s for the noise: if cells are measured,
+    they are too low by ``min(.4 s, max(0, T - M) + .3 min(s, M, T))``. If groups are measured, their sums are too low
+    by the same amount, and cells have the model's parts of the rest of the sums.
 
-    One record more or less changes it by at most `RISK_SENSITIVITY`: what is left of a sum grows with it, and never
-    faster. All is computed in integers, so that this holds exactly. The counts are secret, and so is what comes out.
+    One record more or less changes it by at most `RISK_SENSITIVITY`: the rest of a sum grows with it, and never
+    faster. All is computed in integers, so that this holds exactly. The counts are secret, and so is the result.
 
     Parameters
     ----------
     counts : ndarray of int64, shape (cells,)
-        Of the records.
+        Counts of the records.
     independent : ndarray, shape (cells,)
         Positive counts, the model's, of sum below 2^36.
     query : Partition
         The sums that are measured.
     stddev : float
-        Of the noise of each answer, in counts.
+        Standard deviation of the noise of each answer, in counts.
     """
     secret = counts if float(counts.sum(dtype=np.float64)) < _COUNT_LIMIT else counts.astype(object)
     if query.is_identity:

@@ -61,14 +61,14 @@ class Mapped:
     Parameters
     ----------
     domain : Domain
-        Of the records.
+        Domain of the records.
     constraints : iterable of Constraint
         Mappings and structural zeros.
 
     Attributes
     ----------
     domain : Domain
-        Of all attributes.
+        Domain of all attributes.
     constraints : tuple of Constraint
         The zeros, over the attributes that are left.
 
@@ -112,7 +112,7 @@ class Mapped:
         return [folded_measurement(self._folding, m) for m in given] if self else given
 
     def workload(self, requested: Workload) -> Workload:
-        """Return the workload on the attributes that are left whose answers determine those of a workload."""
+        """Return the workload on the remaining attributes whose answers determine those of a workload."""
         if not self or requested.domain != self.domain:
             return requested
         whole: dict[Clique, Fraction] = {}
@@ -148,19 +148,19 @@ class Mapped:
 class Options(LearnerOptions, total=False):
     """Keywords that every mechanism takes besides options of its own.
 
-    These, what `pypgm.privacy.PrivateOptions` says of `schema`, `budget`, `neighbours`, `privacy` and `unsafe_seed`,
-    and the limits of its estimates, `pypgm.estimation.Limits`.
+    These, `schema`, `budget`, `neighbours`, `privacy` and `unsafe_seed` of `pypgm.privacy.PrivateOptions`, and the
+    limits of its estimates, `pypgm.estimation.Limits`.
 
     Parameters
     ----------
     measurements : sequence of LinearMeasurement, optional
         Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
-        its ledger where they come with a resumed table, see `Release.resume`.
+        its ledger if they come with a resumed table, see `Release.resume`.
     constraints : sequence of Constraint, optional
-        What is publicly known, as in `pypgm.estimate`: cells that no record can have, of which the model and its
-        records have none, and attributes that are functions of others. Nothing of these is read or measured: the
-        mechanism runs without them, and they are exact in the model and its records. What the rules of the schema of
-        the records forbid comes by itself.
+        Public knowledge, as in `pypgm.estimate`: cells that no record can have, which the model and its records leave
+        empty, and attributes that are functions of others. Nothing of these is read or measured: the mechanism runs
+        without them, and they are exact in the model and its records. Combinations that the rules of the records'
+        schema forbid are added automatically.
     oracle : {"auto", "exact", "region_graph"}
         As in `pypgm.estimate`; "auto" is exact where the tables of the junction tree take at most 32 MiB.
     """
@@ -179,7 +179,7 @@ def _of_rules(schema: Schema | None) -> tuple[Constraint, ...]:
 
 
 class Run(Entry):
-    """The table, the budget and the options of one call of a mechanism, of Gaussian noise or of any.
+    """The table, the budget and the options of one call of a mechanism, with Gaussian or other noise.
 
     Parameters
     ----------
@@ -203,11 +203,11 @@ class Run(Entry):
     rho : Fraction
         Budget of the mechanism in rho, or in epsilon if it is pure.
     total : int or None
-        Number of records where it is public.
+        Number of records, if it is public.
     clock : Clock
-        Of `time_limit`.
+        Clock of `time_limit`.
     oracle : str
-        As in `Options`.
+        See `Options`.
     given : tuple of LinearMeasurement
         Measurements taken before.
     mapped : Mapped
@@ -217,7 +217,7 @@ class Run(Entry):
     further : float
         Multiple of the validated number of iterations that estimates run (default 1).
     unmeasured : {"not asked", "hidden by noise"}
-        Why the mechanism leaves out pairs, see `Release`.
+        Reason why the mechanism leaves out pairs, see `Release`.
 
     Raises
     ------
@@ -263,7 +263,7 @@ class Run(Entry):
 
     @property
     def max_bytes(self) -> float | None:
-        """Memory limit of structures in bytes, as given."""
+        """Given memory limit of structures, in bytes."""
         return self.limits.max_bytes
 
     @property
@@ -283,7 +283,7 @@ class Run(Entry):
             raise ValueError(f"{why}: pass no constraints{', and records of a schema without rules' * bool(of_rules)}")
 
     def checked_workload(self, workload: WorkloadLike | None) -> Workload:
-        """Return a workload, checked; all pairs of attributes where there is none."""
+        """Return a checked workload, all pairs of attributes by default."""
         if workload is None:
             return all_k_way(self.domain, min(2, len(self.domain)))
         given = as_workload(self.whole.domain, workload)
@@ -310,7 +310,7 @@ class Run(Entry):
         self._planned([*cliques, *(m.clique for m in self.given)])
 
     def estimate(self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None) -> _Model:
-        """Return the model that explains measurements of this run, and those it was given, best; near a prior one."""
+        """Return the model that best explains measurements of this run, and those it was given, near a prior one."""
         return self.fit([*self.given, *measurements], prior)
 
     @contextlib.contextmanager
@@ -347,7 +347,7 @@ class Run(Entry):
         pace: Pace | None = None,
         anyway: bool = False,
     ) -> _Model:
-        """Return the model that explains these measurements alone, in at most a part of the seconds that are left.
+        """Return the model that explains only these measurements, in at most a part of the remaining seconds.
 
         The oracle is the run's own by default. A start for another estimate takes less time, and is a little off; so
         does one at a pace that is known. See `SolverOptions` for `trial`, `pace` and `anyway`.
@@ -361,7 +361,7 @@ class Run(Entry):
         return estimated(self.domain, fitted, self.total, chosen, limits, **how)
 
     def fit_loss(self, loss: Loss, cliques: Sequence[Clique], total: float, start: _Model) -> _Model:
-        """Return the model of the least loss over the marginals of cliques and what the run was given, from a start."""
+        """Return the model of least loss over the marginals of cliques and of the given measurements, from a start."""
         oracle, seconds = self._planned([*cliques, *(m.clique for m in self.given)]), self._seconds_left()
         whole = loss + L2(self.given) if self.given else loss
         limits = replace(self.limits, time_limit=seconds)
@@ -371,7 +371,7 @@ class Run(Entry):
     def tree(self, cliques: Sequence[Clique], room: float | None = None) -> JunctionTree:
         """Return the junction tree of cliques; `ModelTooLargeError` if it, or an estimate on it, does not fit.
 
-        In so many bytes, which of many trees are looked up once; those there are by default.
+        Memory limit in bytes, looked up once for many trees; the available memory by default.
         """
         most = self.max_bytes if room is None else room
         tree = JunctionTree(self.domain, cliques, max_bytes=most)
@@ -382,7 +382,7 @@ class Run(Entry):
     def _check_possible(self) -> None:
         """Raise ``ValueError`` where constraints leave no record possible: before anything is spent.
 
-        A small tree tells for certain; larger ones are left to the oracle of the run.
+        A small tree decides with certainty; larger ones are left to the oracle of the run.
         """
         if self.constraints:
             oracle = self._planned([], "exact" if self.oracle == "exact" else "auto")

@@ -1,9 +1,9 @@
 """HDMM's strategies: which marginals or contrasts to measure for a workload, and with how much noise each.
 
-Both strategies depend on the workload alone. A contrast of a clique b is what its marginal says that no smaller one
-does; all contrasts together determine all marginals, and the error of a marginal is a sum over the contrasts within it.
-Runs of an ordered attribute's codes, each twice as many as the ones before, are tables between the marginals with and
-without it, and have contrasts of their own.
+Both strategies depend only on the workload. A contrast of a clique b is the part of its marginal that no smaller one
+determines; all contrasts together determine all marginals, and the error of a marginal is a sum over the contrasts
+within it. Runs of an ordered attribute's codes, each twice as many as the ones before, are tables between the
+marginals with and without it, and have contrasts of their own.
 """
 
 from __future__ import annotations
@@ -19,13 +19,96 @@ from numpy.typing import NDArray
 
 from pypgm._base.memory import check_fits, short
 from pypgm.domain import Clique, Domain
-from pypgm.mechanisms.grouping import energies, is_every_cell, query_of_groups, run_counts, runs
 from pypgm.privacy.relation import Privacy
-from pypgm.queries import Kronecker, LinearQuery
+from pypgm.queries import Kronecker, LinearQuery, Partition
 from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+
+Groups = dict[str, Partition]
+
+_AT_ONCE = 256  # groups whose answers are computed together
+
+
+def is_every_cell(query: LinearQuery | None) -> bool:
+    """Return whether the answers of a query are the cells, in their order."""
+    if query is None or query.is_identity:
+        return True
+    return isinstance(query, Partition) and np.array_equal(query.groups, np.arange(query.shape[1]))
+
+
+def query_of_groups(groups: Mapping[str, Partition], clique: Clique) -> Partition | None:
+    """Return the partition of a clique's cells that its attributes' groups make; None if every cell is its own."""
+    if all(is_every_cell(groups[a]) for a in clique):
+        return None
+    cells = np.zeros(1, np.int64)
+    for grouping in (groups[a] for a in clique):
+        cells = np.add.outer(cells * grouping.shape[0], grouping.groups).ravel()
+    return Partition(cells, math.prod(groups[a].shape[0] for a in clique))
+
+
+def run_counts(size: int) -> list[int]:
+    """Return in how many runs of neighbouring codes an ordered attribute is split: 1, 2, 4, ... and every code.
+
+    Examples
+    --------
+    >>> run_counts(10)
+    [1, 2, 4, 8, 10]
+    """
+    counts = [1]
+    while 2 * counts[-1] < size:
+        counts.append(2 * counts[-1])
+    return [*counts, size]
+
+
+def runs(size: int, count: int) -> Partition:
+    """Return `count` runs of neighbouring codes, as equal as can be; each of `run_counts` divides those before it.
+
+    Examples
+    --------
+    >>> runs(10, 4).groups.tolist()
+    [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+    """
+    return Partition(np.arange(size) * count // size, count)
+
+
+def energies(query: LinearQuery | None, size: int, counts: Sequence[int]) -> NDArray[np.float64]:
+    r"""Return the energy of a query of one attribute that each number of runs adds to the number before.
+
+    With :math:`P_c` the projection on tables that are constant on each of c runs, the trace of
+    :math:`Q P_c Q^\top`, less that of the number before.
+
+    Parameters
+    ----------
+    query : LinearQuery or None
+        On the attribute's values; None is every cell.
+    size : int
+        Number of values.
+    counts : sequence of int
+        Numbers of runs; the last is `size`.
+
+    Examples
+    --------
+    >>> from pypgm.queries import Prefix
+    >>> energies(None, 4, [1, 2, 4]).tolist(), energies(Prefix(4), 4, [1, 2, 4]).round(3).tolist()
+    ([1.0, 1.0, 2.0], [7.5, 1.5, 1.0])
+    """
+    if query is None or is_every_cell(query):
+        return np.diff([0.0, *counts])
+    seen = [_energy(query, runs(size, count)) for count in counts[:-1]]
+    return np.diff([0.0, *seen, float(np.square(query.column_norms(2)).sum())])
+
+
+def _energy(query: LinearQuery, groups: Partition) -> float:
+    sizes, total = np.bincount(groups.groups), 0.0
+    for first in range(0, groups.shape[0], _AT_ONCE):
+        chosen = np.arange(first, min(first + _AT_ONCE, groups.shape[0]))
+        unit = np.where(groups.groups[:, None] == chosen, 1 / np.sqrt(sizes[chosen]), 0.0)
+        total += float(query.squared_norms(unit).sum())
+    return total
+
 
 Detail = tuple[tuple[str, int], ...]
 """A table: its attributes, each with the number of runs of codes, or of single codes, that it has there."""
@@ -41,14 +124,14 @@ class Strategy:
     Attributes
     ----------
     cliques : tuple of tuple of str
-        Whose marginals, or whose contrasts, are measured; the empty one is the number of records.
+        Cliques whose marginals, or contrasts, are measured; the empty one is the number of records.
     queries : tuple of LinearQuery or None
         The sums that are measured of each marginal; None is every cell, or every contrast.
     shares : ndarray, shape (cliques,)
         Parts of rho; they sum to 1.
     squared_error : float
         The workload's expected squared error, weighted and summed over all answers, of the best linear unbiased ones
-        at rho = 1; at another rho divide by it. Of runs of different lengths it is within 4 %, of 32 values or more
+        at rho = 1; at another rho divide by it. For runs of different lengths it is within 4 %, for 32 values or more
         within 2 %.
     relative_gap : float
         At most how far `squared_error` is above the least one of its kind, relative to it.
@@ -68,15 +151,15 @@ class Strategy:
 def contrast_strategy(workload: Workload, privacy: Privacy | None = None) -> Strategy:
     r"""Return the contrasts to measure and the best shares of rho, in closed form.
 
-    With :math:`c_b` what one contrast costs at noise 1 and :math:`g_b` what its noise adds to the workload's squared
-    error, shares are proportional to :math:`\sqrt{c_b g_b}` and the error is :math:`(\sum_b \sqrt{c_b g_b})^2 / \rho`,
-    the least that any unbiased Gaussian strategy has under add-remove. Under replace each contrast is charged on its
-    own, and the public number of records costs nothing.
+    With :math:`c_b` the cost of one contrast at noise 1 and :math:`g_b` the squared error that its noise adds to the
+    workload, shares are proportional to :math:`\sqrt{c_b g_b}` and the error is :math:`(\sum_b \sqrt{c_b g_b})^2 /
+    \rho`, the least that any unbiased Gaussian strategy has under add-remove. Under replace each contrast is charged
+    on its own, and the public number of records costs nothing.
 
     Parameters
     ----------
     workload : Workload
-        Of whole marginals.
+        Workload of whole marginals.
     privacy : Privacy, optional
         The relation; add-remove, one record a person, by default.
 
@@ -99,7 +182,7 @@ def contrast_strategy(workload: Workload, privacy: Privacy | None = None) -> Str
     """
     relation = Privacy() if privacy is None else privacy
     if not all(map(is_every_cell, workload.queries)):
-        raise ValueError("contrasts need a workload that asks every cell of its marginals")
+        raise ValueError("contrasts need a workload that asks for every cell of its marginals")
     gains = _contrast_gains(workload, _levels(workload))
     cliques = [_clique(b) for b in gains]
     costs = [contrast_cost(workload.domain, c, relation) for c in cliques]
@@ -133,7 +216,7 @@ def contrast_cost(domain: Domain, clique: Clique, privacy: Privacy) -> float:
 def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strategy:
     r"""Return the marginals to measure and the best shares of rho among strategies of marginals and their runs.
 
-    Where the workload asks an attribute for more than its values, such as prefixes or all ranges, marginals are
+    If the workload asks more of an attribute than its values, such as prefixes or all ranges, marginals are
     measured also in 1, 2, 4, ... runs of its codes: a range is a sum of few of them.
 
     The expected squared error :math:`\sum_b g_b / \sum_{a \supseteq b} u_a n_b / n_a` is convex in the shares u.
@@ -143,7 +226,7 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
     Parameters
     ----------
     workload : Workload
-        Of marginals; of a query on several attributes a product of queries, one an attribute.
+        Workload of marginals; a query on several attributes must be a product of queries, one for each.
     tolerance : float
         Stop at this relative gap; small shares that cost no more than as much again are left out.
 
@@ -245,7 +328,7 @@ def _factors(clique: Clique, query: LinearQuery | None) -> dict[str, LinearQuery
 
 
 def _levels(workload: Workload) -> dict[str, list[int]]:
-    """Return the numbers of groups that each attribute may be cut into: 1, runs where ranges are asked, every value."""
+    """Return the numbers of groups that each attribute may be cut into: 1, runs for queries on ranges, every value."""
     factored = [_factors(c, q) for c, q in zip(workload.cliques, workload.queries, strict=True)]
     in_runs = {a for factors in factored for a, query in factors.items() if not is_every_cell(query)}
     sizes = {a: workload.domain.size((a,)) for factors in factored for a in factors}
@@ -253,7 +336,7 @@ def _levels(workload: Workload) -> dict[str, list[int]]:
 
 
 def _contrast_gains(workload: Workload, levels: Mapping[str, Sequence[int]]) -> dict[Detail, float]:
-    """Return for each table within one asked, the total first, what noise 1 of its contrasts adds to the error."""
+    """Return the error that noise 1 of its contrasts adds, for each table within a requested one, the total first."""
     domain, gains = workload.domain, dict[Detail, float]()
     seen: dict[tuple[str, LinearQuery | None], list[tuple[Detail, float]]] = {}
     for clique, query, weight in zip(workload.cliques, workload.queries, workload.weights, strict=True):

@@ -1,7 +1,9 @@
-"""Mechanisms called with tables that are still as they are, by their names or as they are."""
+"""Mechanisms by their names, called with tables that are still as they are."""
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
@@ -11,7 +13,6 @@ from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_sche
 from pypgm.data.schema.typed_draft import draft_text, typed_draft
 from pypgm.data.sources.source import EncodedRecords, Source
 from pypgm.domain import Domain, as_cliques
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
@@ -21,6 +22,80 @@ from pypgm.privacy.tables import takes_any_table
 from pypgm.queries import Neighbours
 from pypgm.release import Release
 from pypgm.workloads import Workload, as_workload
+
+MECHANISMS: Mapping[str, tuple[str, ...]] = {
+    "adaptive_grid": (),
+    "aim": (),
+    "dualquery": (),
+    "fem": (),
+    "hdmm": (),
+    "jam": ("public",),
+    "mst": (),
+    "mwem": (),
+    "privbayes": (),
+    "screen": (),
+    "wide": (),
+}
+"""Required options of each mechanism, besides records and a budget: known without importing all mechanisms.
+
+The mechanism of a name is the function of that name in the module `_NAME`.
+"""
+
+BEST = "wide"
+"""The default: the least error on every table tried."""
+
+
+def mechanism_names() -> list[str]:
+    """Return the names of all mechanisms.
+
+    Examples
+    --------
+    >>> "mst" in mechanism_names()
+    True
+    """
+    return sorted(MECHANISMS)
+
+
+def mechanism_named(name: str) -> Callable[..., Release]:
+    """Return the mechanism of a name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> mechanism_named("mst").__name__
+    'mst'
+    """
+    if name not in MECHANISMS:
+        raise ValueError(f"mechanism must be one of {', '.join(mechanism_names())}, got {name!r}")
+    mechanism: Callable[..., Release] = getattr(sys.modules[__package__], name)
+    return mechanism
+
+
+def needs_more(name: str) -> bool:
+    """Return whether a mechanism needs more than records and a budget, such as public records.
+
+    Examples
+    --------
+    >>> needs_more("jam"), needs_more("mst")
+    (True, False)
+    """
+    return bool(MECHANISMS[name])
+
+
+def takes(name: str, option: str) -> bool:
+    """Return whether a mechanism has a specific option, such as ``workload``.
+
+    Examples
+    --------
+    >>> takes("wide", "workload"), takes("mst", "workload")
+    (True, False)
+    """
+    return option in inspect.signature(mechanism_named(name)).parameters
+
 
 M = TypeVar("M", bound=Callable[..., Release])
 
@@ -60,7 +135,7 @@ def prepared(
     ignore_extra: bool,
     options: Mapping[str, Any],
 ) -> Callable[[], Release[Any]]:
-    """Check all, read the table, and return what spends the budget: the arguments are those of `pypgm.synthesize`."""
+    """Check the arguments, as of `pypgm.synthesize`, read the table, and return the function that spends the budget."""
     declared = _declared(source, schema)
     relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
     call = {"epsilon": epsilon, "delta": delta, "budget": budget, **relation, **options}
@@ -69,7 +144,7 @@ def prepared(
 
 
 def _declared(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:
-    """Return a schema of what was given for one."""
+    """Return the schema from a schema argument."""
     if schema is None and isinstance(source, EncodedRecords):
         return source.frame.schema or Schema.of(source.frame.domain)
     if schema is None:

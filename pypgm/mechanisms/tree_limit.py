@@ -44,10 +44,10 @@ def check_any_fits(run: Run, marginals: Sequence[Clique], fitting: Sequence[obje
 
 
 def warn_left_out(run: Run, workload: WorkloadLike | None, limit: float) -> None:
-    """Warn of marginals of a user's workload that are never measured, because their tables alone are too large.
+    """Warn of marginals of a user's workload that are never measured, because their own tables are too large.
 
     This follows from the domain. Smaller marginals within them may still be measured. The documentation says so for
-    all pairs, the default, of which there is no warning.
+    all pairs, the default, so these get no warning.
     """
     marginals = (
         [] if workload is None else list(dict.fromkeys(map(run.domain.canonical, run.checked_workload(workload))))
@@ -75,7 +75,7 @@ def that_fit(
     limit: float,
     least: dict[Clique, float] | None = None,
 ) -> Sequence[int]:
-    """Return the positions of the candidates with which the tree of the known cliques takes at most so many bytes.
+    """Return the positions of the candidates whose tree with the known cliques stays within a number of bytes.
 
     Candidates within known cliques always do, if their answers fit in memory. A region graph has no limit.
 
@@ -117,7 +117,7 @@ def that_fit(
 
 
 def estimate_that_fits(run: Run, measured: Sequence[LinearMeasurement]) -> GraphicalModel | RegionGraphModel:
-    """Return the model of measurements already paid for, or, with a warning, of as many as fit.
+    """Return the model of measurements already paid for, or, with a warning, of those that fit.
 
     Beside constraints, cliques that were chosen since the run was checked may make a tree that nobody could foresee.
     """

@@ -17,10 +17,9 @@ from pypgm.estimation.limits import LIMIT_DEFAULTS, LimitOptions, Limits, Solver
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.methods import MethodName, chosen_method
-from pypgm.estimation.number_range import check_range
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
-from pypgm.estimation.total import estimate_total
+from pypgm.estimation.total import check_range, estimate_total
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
@@ -113,14 +112,14 @@ def estimate(
         each clique, averaged with their precisions. 0, where it is known
         that there is none, needs ``oracle="exact"``.
     oracle : {"exact", "region_graph", "factor_graph"} or RegionGraph
-        What marginals have to be consistent with: a distribution on the domain, by a junction tree; or, where no tree
+        Consistency of the marginals: with a distribution on the domain, by a junction tree; or, where no tree
         fits, each other where regions of a graph meet. "region_graph" is the closure of the measured cliques under
-        intersection, "factor_graph" makes them agree on single attributes alone.
+        intersection, "factor_graph" makes them agree only on single attributes.
     loss : {"l2", "l1", "huber"}, Loss or callable
-        How far marginals are from the measurements: half the weighted squares (of Gaussian noise), the weighted
-        absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
+        Distance of marginals from the measurements: half the weighted squares (for Gaussian noise), the weighted
+        absolute differences (for Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
         from the marginals of the measured cliques (`CliqueVector`, counts) to value and gradient, is the whole loss;
-        measurements then determine total and start alone.
+        measurements then determine only total and start.
     method : str
         "accelerated" starts from the independent model the measurements suggest, measures its steps and answers with
         an average of its path. All others start from the uniform model and go to the optimum. "mirror_descent"
@@ -130,21 +129,21 @@ def estimate(
         smoothness of the loss; "universal" (mbi's `UniversalAcceleratedMethod`) is accelerated with a line search, for
         losses of any smoothness; "lbfgs" (mbi's `LBFGS`) is quasi-Newton over the potentials. Region graphs take the
         first two. "auto" is mirror descent
-        where there is a `stepsize`, or the loss is not convex, or neither smooth nor approached by smooth ones, else
-        accelerated.
+        where there is a `stepsize`, or the loss is not convex, or neither smooth nor approached by smooth ones,
+        otherwise accelerated.
     stop : {"validated", "optimum"}, optional
-        Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
-        least expected error, or at the minimum of the loss. By default "validated" where that can be: by the
-        accelerated method, without `warm_start`, for losses that rest on measurements. Everywhere else the default is
-        "optimum": every other `method`, so also with a `stepsize`, every `warm_start`, and a callable or `Custom` loss.
+        End of the estimate: where the measurements themselves say that noise begins to be fitted, which has the
+        least expected error, or at the minimum of the loss. By default "validated" if possible: by the accelerated
+        method, without `warm_start`, for losses that rest on measurements. Everywhere else the default is "optimum":
+        every other `method`, so also with a `stepsize`, every `warm_start`, and a callable or `Custom` loss.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
-        The best point is returned where the loss did not fall steadily, with a `StepSizeWarning` where that is no
-        better than the start, or the loss still swings.
+        The best point is returned if the loss did not fall steadily, with a `StepSizeWarning` if that is no better
+        than the start, or the loss still oscillates.
     prior : GraphicalModel or CliqueVector, optional
         A model on the same attributes, or log-potentials over any of their cliques, from which the estimate starts and
         near which it stays, instead of the independent one: fitted to public records, say, or to other measurements.
-        Its potentials stay in the answer, those of cliques never measured too. Validation trusts it not to have seen
+        Its potentials stay in the answer, even those of cliques never measured. Validation trusts it not to have seen
         these measurements.
     warm_start : GraphicalModel or CliqueVector, optional
         An earlier model on the same attributes, or its log-potentials, whatever the cliques, to start from: it saves
@@ -157,38 +156,38 @@ def estimate(
     rng : Generator or int, optional
         Source of the noise that validation adds; a fixed seed by default, so that the same input gives the same bits.
     counting_numbers : array_like of float, shape (regions,), or str, optional
-        How much the entropy of each region of the graph counts: numbers above 0, or by "mirror_descent"
+        Weight of the entropy of each region of the graph: numbers above 0, or by "mirror_descent"
         "tree_reweighted", see `RegionGraph.counting_numbers`; 1 by default. The marginals at the optimum are the same
-        for all, the way there is not.
+        for all, the path is not.
     inner : int, optional
-        Of "mirror_descent" over a region graph: sweeps of belief propagation after each step, each one of the
-        `iterations`. By default as many as it takes until regions agree; with 1 messages lag behind the steps, a little
-        if these are small, and the answer is made consistent at the end.
+        For "mirror_descent" over a region graph: sweeps of belief propagation after each step, each one of the
+        `iterations`. By default until regions agree; with 1, messages lag behind the steps, a little if these are
+        small, and the answer is made consistent at the end.
     damping : float, optional
-        Of the same: all messages of a sweep are sent at once, and keep this share of the old ones, in [0, 1); below
-        about 0.25 they may diverge. By default they are sent block by block, which needs none.
+        Damping of the same sweeps: all messages of a sweep are sent at once, and keep this share of the old ones, in
+        [0, 1); below about 0.25 they may diverge. By default they are sent block by block, which needs none.
     **limits
-        `iterations`, `tolerance`, `time_limit`, `max_bytes`, `callback`, `progress` and `n_threads`: when the estimate
-        ends and what it may take, see `pypgm.estimation.Limits`.
+        `iterations`, `tolerance`, `time_limit`, `max_bytes`, `callback`, `progress` and `n_threads`: limits of the
+        estimate, see `pypgm.estimation.Limits`.
 
     Returns
     -------
     GraphicalModel or RegionGraphModel
-        The latter for a region graph; with how it ended in ``model.fit``. Ctrl-C after the first iteration ends the
-        search and returns the best point so far, whose ``model.fit.status`` is "interrupted", with an
+        The latter for a region graph; ``model.fit`` has the reason of its end. Ctrl-C after the first iteration ends
+        the search and returns the best point so far, whose ``model.fit.status`` is "interrupted", with an
         `EstimateInterruptedWarning`.
 
     Raises
     ------
     ValueError
         If a measurement does not fit the domain, the total is neither given nor measured, an option is out of range,
-        ``stop="validated"`` is asked for where there is nothing to validate, or numbers are too far apart for doubles.
+        ``stop="validated"`` is requested with nothing to validate, or numbers are too far apart for doubles.
     TypeError
         If the domain, a measurement or an option is of another kind: ``iterations=1.5``, ``total=True``.
     KeyboardInterrupt
         If Ctrl-C comes before the first iteration has ended, or a second time.
     ModelTooLargeError
-        If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
+        If the junction tree, or the other data of the method, do not fit; nothing has been allocated then.
 
     References
     ----------
@@ -235,11 +234,10 @@ def estimated(
     further: float = 1.0,
     anyway: bool = False,
 ) -> GraphicalModel | RegionGraphModel:
-    """Return the model that `estimate` returns; of a model that is only a start, nearly that.
+    """Return the model that `estimate` returns, or nearly that one if it is only a start.
 
     Potentials are then fitted roughly to the end of the accelerated path, which averages marginals. See `SolverOptions`
-    for `trial` and `pace`. A mechanism may go `further` than to what is validated best, where that costs little or
-    `anyway`.
+    for `trial` and `pace`. A mechanism may go `further` than the validated end, if that costs little or `anyway`.
     """
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)

@@ -17,11 +17,11 @@ from pypgm.graphs.evidence import Evidence, log_likelihoods
 
 
 def check_read(schema: Schema | None, names: Iterable[str], what: str) -> None:
-    """Raise ``ValueError`` where a column is derived, of which something is not known."""
+    """Raise ``ValueError`` if a column is derived."""
     for name in names:
         if schema is not None and name in schema.made:
             parents = listed([repr(parent) for parent in read_names(schema, name)]) or "no other column"
-            raise ValueError(f"column {name!r} follows from {parents}: {what} is known of what is measured alone")
+            raise ValueError(f"column {name!r} follows from {parents}: {what} is known only for measured attributes")
 
 
 def answered(schema: Schema | None, clique: str | Iterable[str], ask: Callable[[Clique], Factor]) -> Factor:
@@ -33,12 +33,12 @@ def answered(schema: Schema | None, clique: str | Iterable[str], ask: Callable[[
     clique : str or sequence of str
         In the order of the axes.
     ask : callable
-        Gives an answer on columns that are read, which is additive, such as counts or probabilities.
+        Function that returns an additive answer on columns that are read, such as counts or probabilities.
 
     Raises
     ------
     ValueError
-        If a column is derived, and not from what the answer is of.
+        If a column is derived from columns that the answer does not cover.
     """
     names, made = as_clique(clique), {} if schema is None else schema.made
     if schema is None or not any(name in made for name in names):
@@ -71,9 +71,9 @@ def conditioned(
     Raises
     ------
     ImpossibleEvidenceError
-        If what is given of derived columns has probability zero.
+        If the evidence on derived columns has probability zero.
     ValueError
-        As `answered`.
+        As in `answered`.
     """
     names, made = as_clique(targets), {} if schema is None else schema.made
     if not any(name in made for name in (*names, *(evidence or ()))):
@@ -87,5 +87,5 @@ def conditioned(
     for axis, logs in log_likelihoods(joint.domain, derived):
         values *= np.exp(logs).reshape([-1 if i == axis else 1 for i in range(values.ndim)])
     if not values.sum() > 0:
-        raise ImpossibleEvidenceError(f"what is given of {listed([*map(repr, derived)])} has probability zero")
+        raise ImpossibleEvidenceError(f"evidence on {listed([*map(repr, derived)])} has probability zero")
     return Factor(joint.domain, values / values.sum()).project(names)

@@ -1,4 +1,4 @@
-"""Simulated answers to a model's measurements, and what would have been estimated from them."""
+"""Simulated answers to a model's measurements, and the estimates from them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.number_range import check_range
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.steps import Pace
-from pypgm.estimation.total import total_of_answers
+from pypgm.estimation.total import check_range, total_of_answers
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
 from pypgm.models.estimated_model import EstimatedModel
@@ -41,7 +40,7 @@ class Reestimated(EstimatedModel, Protocol):
     ) -> EstimatedModel:
         """Return a model like this one for another request, on the same graph; a prior of it on a junction tree.
 
-        What an earlier one found out of the graph, and not of the answers, need not be found again.
+        Results about the graph, not the answers, of an earlier estimate are used again.
         """
 
 
@@ -76,18 +75,18 @@ class Simulation:
     model : Model
         The model; its measurements are the ones simulated.
     cliques : sequence of tuple of str
-        Cliques asked for, as they are written.
+        Requested cliques, in their given form.
     evidence : mapping or None
         Known values of other attributes.
     draws : int
         Simulations.
     rng : Generator
-        Where noise and made-up records come from.
+        Source of noise and made-up records.
     clock : Clock
         Shows the simulations, and ends them.
     shared : float
-        Standard deviation of an error of the total that answers have beside their noise: those that were denoised
-        before a model followed them. Each value of an attribute has the same part of it.
+        Standard deviation of an error of the total that answers have besides their noise, if they were denoised before
+        the estimate. Each value of an attribute has the same part of it.
     """
 
     model: Reestimated
@@ -173,7 +172,7 @@ def requested_again(
 def _most_again(model: EstimatedModel) -> int:
     """Return the oracle calls that an estimate like a model's may take: several times the steps of that one.
 
-    What it was allowed to take may have no end: a time limit or a callback ended it, or a file says so.
+    Its allowed effort may be unlimited: a time limit or a callback ended it, or a file says so.
     """
     return max(ITERATIONS, 10 * len(model.fit.history)) if model.fit is not None else ITERATIONS
 
@@ -183,9 +182,9 @@ def estimated_again(
 ) -> Callable[[Sequence[LinearMeasurement]], EstimatedModel]:
     """Return an estimator of models like a given one from answers to its queries, with the prior that rests on them.
 
-    A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
-    good: of attributes and measured pairs by 10 to 30 %. An estimate that was validated tells all others where to end.
-    Ctrl-C is raised.
+    A prior that kept the noise of the real answers would be the truth of the made-up tables, and errors of estimates
+    from it too small: by 10 to 30 % for attributes and measured pairs. A validated estimate determines the end of all
+    others. Ctrl-C is raised.
     """
     is_prior, before = recipe is not model.recipe, recipe.prior_recipe
     request = requested_again(model, recipe, clock)
@@ -223,7 +222,7 @@ def _pace(model: EstimatedModel) -> Pace | None:
 def _start(
     recipe: Recipe, measurements: Sequence[LinearMeasurement], total: float, *, is_exact: bool
 ) -> CliqueVector | None:
-    """Return the prior of an estimate with the attributes that were measured alone read off other answers.
+    """Return the prior of an estimate with single measured attributes read off other answers.
 
     A prior made of the answers has their noise; other parts of it, and one that stands on its own, stay.
     """

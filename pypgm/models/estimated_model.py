@@ -18,7 +18,7 @@ class EstimatedModel(ReleasedModel, Protocol):
 
     @property
     def is_exact(self) -> bool:
-        """True if marginals are those of one joint distribution."""
+        """Whether marginals are those of one joint distribution."""
 
     @property
     def marginals(self) -> CliqueVector:
@@ -37,4 +37,4 @@ class EstimatedModel(ReleasedModel, Protocol):
         """Recipe of the estimate: its measurements and options."""
 
     def project_many(self, cliques: Iterable[str | Iterable[str]], *, n_threads: int = 0) -> Sequence[Factor]:
-        """Return the marginals of many cliques in counts, in the order asked."""
+        """Return the marginals of many cliques in counts, in the given order."""

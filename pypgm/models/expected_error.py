@@ -1,4 +1,4 @@
-"""Expected errors of a model's answers: noise, and all that the estimate itself leaves or adds."""
+"""Errors of a model's answers: standard errors, hidden dependence, and all that an estimate itself leaves or adds."""
 
 from __future__ import annotations
 
@@ -17,13 +17,166 @@ from pypgm._base.student import upper_end
 from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import log_likelihoods
+from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.inference.folding import Folding
 from pypgm.models.estimated_again import Reestimated, Simulation, estimated_again, recipe_of
 from pypgm.models.estimated_model import EstimatedModel
-from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise, room
+from pypgm.models.recipe import Recipe
 from pypgm.queries import Contrasts
+
+_STANDARD_ERROR_CELL_BYTES = 40  # of an answer: its mean, its spread, and what one more draw takes
+_FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
+
+
+def standard_errors(simulation: Simulation, method: str) -> list[Factor]:
+    """Return a table of standard errors for each clique; see `Model.standard_error`."""
+    model, cliques, recipe = simulation.model, simulation.cliques, simulation.recipe
+    if not recipe.measurements:
+        raise ValueError("a standard error comes from the noise of measurements; the model was estimated without any")
+    if not cliques:
+        return []
+    domains = [model.domain.project(c) for c in cliques]
+    if method != "bootstrap":
+        reason = _beyond_least_squares(model, recipe, simulation.evidence)
+        solution = (
+            None if reason else least_squares(model.domain, recipe.measurements, total_is_known=recipe.total_is_known)
+        )
+        reason = reason or _what_binds(model, recipe, cliques, solution)
+        if solution is not None and not reason:
+            return [Factor(d, solution.standard_error(c)) for d, c in zip(domains, cliques, strict=True)]
+        if method == "gls":
+            raise ValueError(f"generalised least squares does not give the error here: {reason}")
+
+    check_tables_fit(model.domain, cliques, _STANDARD_ERROR_CELL_BYTES, "standard error", "or ask for a smaller clique")
+    return [Factor(d, s) for d, s in zip(domains, _bootstrap(simulation), strict=True)]
+
+
+def _beyond_least_squares(model: EstimatedModel, recipe: Recipe, evidence: Evidence | None) -> str:
+    """Return why the estimate is more than weighted least squares, an empty text if it is not."""
+    ended = model.fit is not None and model.fit.status == "converged" and recipe.options["stop"] == "optimum"
+    reasons = {
+        "an answer under evidence is a ratio": bool(evidence),
+        "the estimate did not go to the optimum": not ended,
+        f"the loss is {recipe.options['loss']}": recipe.options["loss"] != "l2",
+        "there are constraints": bool(model.folding.sources or model.masks),
+        "marginals are those of a region graph": not model.is_exact,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique], solution: LeastSquares | None) -> str:
+    """Return the name of an influence on the answers besides the measurements, or an empty text."""
+    if solution is None:
+        return "the system is too large, or the measurements do not determine all of it"
+    beyond = [c for c in cliques if not solution.holds(c)]
+    if beyond:
+        return f"no measured clique holds {beyond[0]}"
+    for clique in dict.fromkeys(model.domain.canonical(m.clique) for m in recipe.measurements):
+        if (model.project(clique).datavector() < _FAR_FROM_ZERO * solution.standard_error(clique)).any():
+            return f"some counts of {clique} are held from below by zero"
+    return ""
+
+
+def _bootstrap(simulation: Simulation) -> list[NDArray[np.float64]]:
+    """Return the standard deviation of answers over estimates from simulated measurements of the model."""
+    model, clock, measurements = simulation.model, simulation.clock, simulation.recipe.measurements
+    tables = model.project_many([m.clique for m in measurements], n_threads=clock.n_threads)
+    exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(measurements, tables, strict=True)]
+    estimated = estimated_again(model, simulation.recipe, clock)
+    spreads = [_Spread(model.domain.size(clique)) for clique in simulation.cliques]
+    n_seen = 0
+    while n_seen < simulation.draws and not clock.tick(partial("{}/{} estimates".format, n_seen, simulation.draws)):
+        drawn = estimated(simulation.measured(exact))
+        if drawn.fit is None or drawn.fit.status != "time":
+            n_seen += 1
+            for spread, answer in zip(spreads, simulation.answers(drawn), strict=True):
+                spread.add(answer.datavector())
+    if n_seen < 2:
+        raise TimeoutError(f"two estimates of the bootstrap take longer than time_limit={clock.time_limit:g}")
+    return [spread.standard_deviation() for spread in spreads]
+
+
+class _Spread:
+    """The mean of tables and the sum of their squared distances from it, whatever their number [1]_.
+
+    References
+    ----------
+    .. [1] B. P. Welford, Note on a method for calculating corrected sums of squares, Technometrics 4 (1962).
+    """
+
+    def __init__(self, n_cells: int) -> None:
+        self._n = 0
+        self._mean, self._squares = np.zeros(n_cells), np.zeros(n_cells)
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        """Count one table."""
+        self._n += 1
+        apart = values - self._mean
+        self._mean += apart / self._n
+        self._squares += apart * (values - self._mean)
+
+    def standard_deviation(self) -> NDArray[np.float64]:
+        """Return the standard deviation of a cell, over one less than there are tables."""
+        deviation: NDArray[np.float64] = np.sqrt(self._squares / (self._n - 1))
+        return deviation
+
+
+_HIDDEN_SHARE = 0.4  # of a count, or of the noise where that is less; see bench/README.md
+
+
+def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
+    """Return the standard deviation of a sum that an answer about several attributes has, in the median over cliques.
+
+    Infinity where only single attributes were measured: any dependence would be hidden.
+    """
+    precisions: dict[Clique, float] = {}
+    for m in measurements:
+        if len(m.clique) > 1:
+            query = m.linear_map
+            precision = m.stddev**-2.0 if isinstance(m.stddev, float) else float(np.mean(m.spread() ** -2.0))
+            gain = query.squared_singular_value if isinstance(query, Contrasts) else 1.0
+            precisions[m.clique] = precisions.get(m.clique, 0.0) + gain * precision
+    return float(np.median(list(precisions.values()))) ** -0.5 if precisions else math.inf
+
+
+def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """Return the standard deviations of counts that were not measured, or only in sums, around those of a model.
+
+    Attributes that a mechanism leaves out, or values that it merges, are assumed to depend less than noise would hide;
+    so a count may be off by some of the noise, and a small one by some of itself.
+    """
+    counts = np.maximum(answers, 0.0)
+    return np.asarray(_HIDDEN_SHARE * counts / (1.0 + counts / noise))
+
+
+def room(table: NDArray[np.float64], is_known: Sequence[bool]) -> NDArray[np.float64]:
+    """Return the largest distance of each count from that of another table with the same margins, by Fréchet's bounds.
+
+    Parameters
+    ----------
+    table : ndarray
+        Counts, with an axis for each attribute.
+    is_known : sequence of bool
+        Axes whose counts are known.
+
+    Examples
+    --------
+    >>> room(np.array([[10.0, 30.0], [0.0, 0.0]]), [True, True]).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    >>> room(np.array([[10.0, 10.0], [10.0, 10.0]]), [True, True]).tolist()
+    [[10.0, 10.0], [10.0, 10.0]]
+    """
+    counts = np.maximum(table, 0.0)
+    total = counts.sum()
+    most, least = np.full(counts.shape, total), np.full(counts.shape, total)
+    for axis, known in enumerate(is_known):
+        margin = counts.sum(axis=tuple(i for i in range(counts.ndim) if i != axis), keepdims=True) if known else total
+        most = np.minimum(most, margin)
+        least -= total - margin if known else total
+    return np.asarray(np.maximum(np.maximum(most - counts, counts - np.maximum(least, 0.0)), 0.0))
+
 
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
@@ -147,16 +300,16 @@ def _hidden(
 
 
 class SquaredErrors:
-    """Squared errors of the answers of made-up tables: of each cell, and of answers of about the same size.
+    """Squared errors of the answers of made-up tables, for each cell and for answers of about the same size.
 
-    A cell's own tell how far estimates fall from a truth that is the model; what is asked is how far the truth is from
-    an estimate. The two differ where few cells are large and most are next to nothing: noise makes large answers of
-    small counts, and of many answers of a tenth of a record one in ten has a record. So a cell's error is the larger of
-    its own and that of answers of its size, between two powers of two, whose true counts are above 0.
+    A cell's own errors are distances of estimates from a truth that is the model; the question is the distance of the
+    truth from an estimate. The two differ where few cells are large and most are next to nothing: noise makes large
+    answers of small counts, and of many answers of a tenth of a record one in ten has a record. So the error of a cell
+    is the larger of its own and that of answers of its size, between two powers of two, whose true counts are above 0.
     """
 
     def __init__(self, *sizes: int) -> None:
-        """Begin with some tables of so many cells, which follow each other in what is given."""
+        """Begin with tables of the given numbers of cells, one after the other in the data."""
         self._ends = np.cumsum(sizes)
         self._bins = _SIZES * np.repeat(np.arange(len(sizes)), sizes)  # where those of each cell's table begin
         self._of_cell = np.zeros(self._bins.size)
@@ -164,7 +317,7 @@ class SquaredErrors:
         self._record = np.ones(len(sizes))  # of probabilities it is less
 
     def add(self, answers: NDArray[np.float64], true: NDArray[np.float64]) -> None:
-        """Add those of some tables."""
+        """Add the squared errors of some tables."""
         squares, there = np.square(answers - true), true > 0
         size = _size(answers[there]) + self._bins[there]
         self._of_cell += squares
@@ -174,7 +327,7 @@ class SquaredErrors:
         self._record = np.minimum(self._record, least)
 
     def squared(self, answers: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
-        """Return the squared errors to expect of the model's answers after so many tables."""
+        """Return the expected squared errors of the model's answers after these tables."""
         size, of_cell = _size(answers) + self._bins, self._of_cell / draws
         alike = np.divide(self._of_size[size], self._answers[size], out=of_cell.copy(), where=self._answers[size] > 0)
         # Cells may have been measured with unlike noise: what others of the size do tells only so much of one.
@@ -195,7 +348,7 @@ def _size(answers: NDArray[np.float64]) -> NDArray[np.signedinteger]:
 def expected_total_variation(
     model: Reestimated, cliques: Sequence[Clique], draws: int, clock: Clock
 ) -> NDArray[np.float64]:
-    """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
+    """Return the expected total variation distance between answers and records of each clique, 0 .. 1."""
     draws = checked_integer("draws", draws, 1)
     simulation = Simulation(model, cliques, None, draws, as_generator(0), clock)
     distances = [_distances(estimated, true) for estimated, true in _worlds(simulation)]
@@ -217,7 +370,7 @@ def _in_all(model: EstimatedModel, hidden: Sequence[NDArray[np.float64] | float]
 
 
 def _worlds(simulation: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
-    """Yield answers of the model of a made-up table, and the table's own, as often as asked and as time allows.
+    """Yield answers of the model of a made-up table, and the table's own, up to a number of tables and a time.
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """

@@ -23,9 +23,9 @@ from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
 from pypgm.models.estimated_model import EstimatedModel
+from pypgm.models.marginal import Method
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
-from pypgm.models.region_answer import Method
 from pypgm.models.request import Request
 from pypgm.models.tree_estimate import tree_problem
 from pypgm.queries import KroneckerQuery
@@ -42,15 +42,15 @@ class GraphicalModel(Model[Factor]):
     potentials : CliqueVector
         Natural logs :math:`\theta_C`; -inf is a structural zero.
     total : float
-        Number of records; all marginals sum to it. 0 is a number too: probabilities are then those of the potentials.
+        Number of records; all marginals sum to it. 0 is allowed: probabilities are then those of the potentials.
     marginals : CliqueVector, optional
         Marginals over the cliques of the potentials, counts, if they are known already.
     fit : Fit, optional
         End of the estimate.
     tree : JunctionTree, optional
-        Built for the cliques of the potentials, if there is one already.
+        Junction tree of the cliques of the potentials, if there is one already.
     folding : Folding, optional
-        Attributes that are functions of those the potentials are over, and are answered for all the same.
+        Attributes that are functions of those of the potentials, and can be asked for like them.
     masks : sequence of (clique, ndarray of bool), optional
         Structural zeros that the potentials hold: cliques, and whether each cell may hold records.
     recipe : Recipe, optional
@@ -112,7 +112,7 @@ class GraphicalModel(Model[Factor]):
         return Calibrated(tree, tables, mass, self.marginals if self.total else None)
 
     def _given(self, evidence: Evidence | None, clock: Clock) -> Calibrated:
-        """Return the calibrated tree, that of the evidence where there is some."""
+        """Return the calibrated tree, with the evidence if there is some."""
         if not evidence:
             return self._calibrated
         # At once: evidence of probability zero is refused, whatever is asked.
@@ -138,7 +138,7 @@ class GraphicalModel(Model[Factor]):
         return [self.folding.unfolded(table, clique) for table, clique in zip(tables, cliques, strict=True)]
 
     def _single(self, clique: Clique, evidence: Evidence, known: Evidence, clock: Clock) -> Factor:
-        """Return the marginal of one attribute; those of the others come with it, for when they are asked for."""
+        """Return the marginal of one attribute, and keep those of the others for later."""
         tree, potentials, mass = self.tree, self.potentials, self._mass
         marginals = self._last.recalled(
             "marginals", evidence, lambda: tree.attribute_marginals(potentials, mass, known, n_threads=clock.n_threads)

@@ -1,27 +1,77 @@
-"""An answer with its error: the counts of a clique, how far each may be off, and what they rest on."""
+"""Answers of a model with what is known of them: their errors, or where they come from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pypgm._base.html import Shown
 from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm.domain import Domain
 from pypgm.factor import Factor, Frame, cells_frame
 from pypgm.models.expected_error import Basis
+
+Method = Literal["exact", "combined", "local", "submodel", "expanded", "oversaturated"]
+"""Method that finds a marginal: "exact" on a junction tree, the others on a region graph."""
+
+
+class RegionAnswer(Factor):
+    """A table of counts from a region-graph model, how it was found and how far it is from consistency.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes, in the order of the axes.
+    values : array_like of float
+        The table, counts.
+    method : str
+        "region" where a region holds the clique, else the method that found it.
+    violation : float
+        See the attribute.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method, as given.
+    violation : float
+        Mean L1 distance between marginals of the answer and those of regions on the same attributes, as a fraction of
+        the total: over the maximal intersections of the clique with regions, or, if regions hold the clique, over the
+        smallest few of these.
+    """
+
+    __slots__ = ("method", "violation")
+
+    method: str
+    violation: float
+
+    def __init__(self, domain: Domain, values: ArrayLike, method: str, violation: float) -> None:
+        super().__init__(domain, values)
+        self.method = method
+        self.violation = violation
+
+    def transpose(self, attributes: Iterable[str]) -> RegionAnswer:
+        """Return the same answer with its axes in another order."""
+        turned = super().transpose(attributes)
+        return RegionAnswer(turned.domain, turned.datavector(), self.method, self.violation)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, {self.method}, violation {self.violation:.2g})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginal(Shown):
-    """The counts of some attributes, or their probabilities given evidence, with the error to expect of each.
+    """The counts of some attributes, or their probabilities given evidence, with the expected error of each.
 
     Attributes
     ----------
     counts : Factor
-        As `GraphicalModel.project` gives them, or `query` under evidence.
+        Counts by `GraphicalModel.project`, or `query` under evidence.
     errors : Factor
-        As `GraphicalModel.expected_error` gives them; inf where nothing is known.
+        Errors by `GraphicalModel.expected_error`; inf where nothing is known.
     basis : {"measured", "merged", "unmeasured", "unknown"}
         Basis of the counts, see `GraphicalModel.basis`.
 
@@ -46,7 +96,7 @@ class Marginal(Shown):
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
-            Whose frame; it must be installed.
+            Library of the frame; it must be installed.
 
         Raises
         ------

@@ -28,14 +28,10 @@ from pypgm.files.stored_model import Stored, fields_of
 from pypgm.graphs.evidence import LastEvidence
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
-from pypgm.models.error_bars import standard_errors
 from pypgm.models.estimated_again import ERROR_DEFAULTS, ErrorOptions, simulated
-from pypgm.models.expected_error import Basis, basis, expected_errors
-from pypgm.models.hidden_dependence import hiding_noise
-from pypgm.models.independent_records import independent_records
+from pypgm.models.expected_error import Basis, basis, expected_errors, hiding_noise, standard_errors
 from pypgm.models.marginal import Marginal
-from pypgm.models.refinement import refined_records, stages
-from pypgm.models.sampling import draw_records
+from pypgm.models.sampling import draw_records, independent_records, refined_records, stages
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -49,8 +45,8 @@ if TYPE_CHECKING:
     from pypgm.graphs.evidence import Evidence
     from pypgm.graphs.junction_tree import JunctionTree
     from pypgm.models.estimated_model import EstimatedModel
+    from pypgm.models.marginal import Method
     from pypgm.models.recipe import Recipe
-    from pypgm.models.region_answer import Method
     from pypgm.models.request import Request
 
 Table = TypeVar("Table", bound=Factor)
@@ -132,13 +128,12 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked. The empty clique gives the total.
+            Attributes, in any order; axes come in the given order. The empty clique gives the total.
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it. A
-            plain number is a code, or a label that is a number; a value of the table, as ``--given`` of the command
-            takes it, it is not: of bins of ten from 20 on, 35 is in the one with the code 1 and the label
-            ``"[30, 40)"``. On a region graph they come from the answer to the clique and the attributes of the evidence
-            together.
+            plain number is a code, or a label that is a number, but not a value of the table, as for ``--given`` of
+            the command: in bins of ten from 20 on, 35 lies in the one with the code 1 and the label ``"[30, 40)"``. On
+            a region graph they come from the answer to the clique and the attributes of the evidence together.
         method : str, optional
             On a region graph how to answer where no region holds the clique, see `RegionGraphModel`; else "exact".
         time_limit : float, optional
@@ -149,7 +144,8 @@ class Model(Shown, Stored, Generic[Table]):
         Returns
         -------
         Factor or RegionAnswer
-            Of a region-graph model a `RegionAnswer`: which method found it, and how far it is from the regions.
+            A `RegionAnswer` from a region-graph model: with the method that found it, and its distance from the
+            regions.
 
         Warns
         -----
@@ -165,7 +161,7 @@ class Model(Shown, Stored, Generic[Table]):
         ModelTooLargeError
             If a table would not fit.
         TimeoutError
-            If an exact answer takes longer than the time limit: half of one is none.
+            If an exact answer takes longer than the time limit.
         """
         with Clock("project", time_limit, progress, ends="the answers to 1 cliques") as clock:
             return self._counts(self._projected([as_clique(clique)], evidence, method, clock))[0]
@@ -179,17 +175,17 @@ class Model(Shown, Stored, Generic[Table]):
         method: Method | None = None,
         **limits: Unpack[CallOptions],
     ) -> list[Table]:
-        """Return the marginals of many cliques in counts, in the order asked; see `project`.
+        """Return the marginals of many cliques in counts, in the given order; see `project`.
 
-        What several of them need is computed once, so that all 3-way marginals of a tree cost little more than their
-        cells; on a region graph cliques are answered beside each other.
+        Shared work is done once, so that all 3-way marginals of a tree cost little more than their
+        cells; on a region graph cliques are answered in parallel.
 
         Parameters
         ----------
         cliques : sequence of cliques
             Cliques wanted, in any order; they may repeat.
         evidence, method, time_limit, progress
-            As for `project`.
+            See `project`.
         n_threads : int
             0 for all threads; the bits of the answers do not depend on it.
 
@@ -214,19 +210,19 @@ class Model(Shown, Stored, Generic[Table]):
         time_limit: float | None = None,
         progress: bool = False,
     ) -> Factor:
-        """Return the probabilities of some attributes, given what is known of others.
+        """Return the probabilities of some attributes, given evidence on others.
 
         Parameters
         ----------
         targets : str or sequence of str
             Attributes of the answer, in any order.
         evidence, time_limit, progress
-            As for `project`, whose warnings and errors it shares.
+            As in `project`, whose warnings and errors it shares.
 
         Returns
         -------
         Factor
-            Conditional probabilities that sum to 1, axes in the order asked.
+            Conditional probabilities that sum to 1, axes in the given order.
         """
         with Clock("query", time_limit, progress, ends="the answer") as clock:
             return self._projected([as_clique(targets)], evidence, None, clock)[0].normalize()
@@ -253,9 +249,9 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         query : KroneckerQuery or sequence of them
-            The queries; several share what they have in common.
+            The queries; several share their common work.
         evidence, time_limit, progress
-            As for `project`, whose warnings and errors it shares.
+            As in `project`, whose warnings and errors it shares.
         n_threads : int
             0 for all threads; the bits of the answers do not depend on it.
 
@@ -272,9 +268,9 @@ class Model(Shown, Stored, Generic[Table]):
         Raises
         ------
         ValueError
-            If an attribute is unknown, or a block is not for as many values as it has.
+            If an attribute is unknown, or a block is for another number of values.
         TypeError
-            If something is no `KroneckerQuery`.
+            If something is not a `KroneckerQuery`.
 
         Examples
         --------
@@ -307,10 +303,10 @@ class Model(Shown, Stored, Generic[Table]):
         given : str or sequence of str
             Attributes of the answer, in any order; none for the mean over all records.
         levels : array_like of float, shape (values,), optional
-            The number each value stands for; its labels by default, if they are numbers. That of a value of
-            probability 0 does not count, be it infinite or NaN.
+            The number each value stands for; its labels by default, if they are numbers. A level of a value of
+            probability 0 does not count, even if it is infinite or NaN.
         evidence : mapping, optional
-            As for `project`.
+            See `project`.
 
         Returns
         -------
@@ -346,12 +342,12 @@ class Model(Shown, Stored, Generic[Table]):
 
         Weights are those of the potentials. On a region graph they are products of the marginals (as probabilities) to
         the power of their Bethe counting numbers, the distribution whose generalised belief propagation has these
-        marginals: log Z is 0 where the regions are those of a junction tree, and says else how far they are from one.
+        marginals: log Z is 0 if the regions are those of a junction tree, and otherwise measures the distance from one.
 
         Parameters
         ----------
         evidence : mapping, optional
-            As for `project`; log Z is -inf where it has probability zero.
+            See `project`; log Z is -inf where it has probability zero.
 
         Raises
         ------
@@ -389,19 +385,20 @@ class Model(Shown, Stored, Generic[Table]):
     def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
         """Return the most probable joint assignment, and the natural log of its weight; see `JunctionTree.map`.
 
-        Subtract `log_partition`, which says what weights are, for its log-probability; for evidence see `project`.
-        Attributes that are functions of others follow: of equal assignments the smallest is that of the others.
+        Subtract `log_partition`, which defines the weights, for its log-probability; for evidence see `project`.
+        Attributes that are functions of others follow from them: the smallest of equal assignments is decided by the
+        others.
 
         Returns
         -------
         assignment : dict of str to label or code
-            One value for each attribute, in the order of the domain.
+            Value of each attribute, in the order of the domain.
         log_weight : float
 
         Raises
         ------
         ImpossibleEvidenceError
-            If no joint assignment is left any weight.
+            If no joint assignment keeps any weight.
         ModelTooLargeError
             If a junction tree of the regions does not fit.
 
@@ -434,19 +431,19 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked.
+            Attributes, in any order; axes come in the given order.
         evidence : mapping, optional
-            As for `query`, whose probabilities the errors are then of.
+            As in `query`; the errors are then those of its probabilities.
         method : {"auto", "gls", "bootstrap"}
-            "gls" is the covariance of generalised least squares: exact where a weighted L2 estimate went to the
-            optimum, a measured clique holds the one asked for, there are no constraints and no count is held from
-            below by zero (all are at least 4 standard errors away from it). "bootstrap" draws measurements of the
-            model, with their noise, and estimates each time again. "auto" is the first where it holds and the system
-            is moderate (1,500 parameters), else the second.
+            "gls" is the covariance of generalised least squares: exact if a weighted L2 estimate went to the optimum, a
+            measured clique holds the requested one, there are no constraints and no count is bounded by zero (all are
+            at least 4 standard errors away from it). "bootstrap" draws measurements of the model, with their noise, and
+            re-estimates each time. "auto" is the first if it holds and the system is moderate (1,500 parameters),
+            otherwise the second.
         draws : int
             Estimates of a bootstrap; with 50 a standard error is known to 10 %.
         rng : Generator, int or None
-            Where a bootstrap's noise comes from; the same every time by default.
+            Source of a bootstrap's noise; the same every time by default.
         n_threads : int
             0 for all threads.
         time_limit : float, optional
@@ -470,7 +467,7 @@ class Model(Shown, Stored, Generic[Table]):
             If there is no time for two estimates.
         ValueError
             If the model was not estimated from measurements with a named loss, from none at all, or was loaded from a
-            file that does not hold them; if "gls" is asked for where it does not hold; if there are fewer than 2 draws.
+            file that does not hold them; if "gls" is requested but does not hold; if there are fewer than 2 draws.
 
         References
         ----------
@@ -498,7 +495,7 @@ class Model(Shown, Stored, Generic[Table]):
         method: Literal["auto", "gls", "bootstrap"] = "auto",
         **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
-        """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
+        """Return the standard errors of many cliques from one bootstrap, in the given order; see `standard_error`."""
         answer, what = partial(standard_errors, method=method), "standard_error_many"
         return simulated(answer, what, self, as_cliques(cliques), evidence, options=options, ends=_BOOTSTRAP)
 
@@ -509,31 +506,30 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> Factor:
-        """Return the error to expect of each count of a clique: the root mean square distance from the records.
+        """Return the expected error of each count of a clique: the root mean square distance from the records.
 
-        It holds the noise and all the estimate leaves or adds: where it was drawn towards its start, what it assumed of
-        cells that were measured together, and of attributes that were not measured together. Tables are drawn with
-        replacement from records of this model, measured with the same queries and noise and estimated from again, and
-        so is a prior that was itself estimated from some of the measurements. The squared errors of those estimates
-        are averaged over the cell and, where that is more, over answers of about the same size in its clique whose true
-        counts are above 0: intervals of 1.645 errors are to hold nine in ten counts, and of those above 0 as well. So
-        the error of a small answer is about a record, unless no such answer ever had one. Made-up tables have no other
-        dependence than the model's; so counts that were merged or not measured together, see `basis`, get besides some
-        of the noise, or of themselves where that is less: as much as dependence has that noise hides. Probabilities
-        given `evidence` do without. The uncertainty
-        of an error computed from few tables is included: it is wider by the quantiles of Student's t, so few `draws`
-        hold as often as many.
+        It includes the noise and the bias of the estimate: its pull towards the start, and its assumptions about
+        cells, or attributes, that were not measured separately or together. Tables are drawn with replacement from
+        records of this model, measured with the same queries and noise and estimated from again, and so is a prior
+        that was itself estimated from some of the measurements. The squared errors of those estimates are averaged
+        over the cell and, if that is more, over answers of about the same size in its clique whose true counts are
+        above 0: intervals of 1.645 errors are to hold nine in ten counts, and of those above 0 as well. So the error
+        of a small answer is about a record, unless no such answer ever had one. Made-up tables have no other
+        dependence than the model's; so the errors of counts that were merged or not measured together, see `basis`,
+        also get a part of the noise, or of the count if that is less, for the dependence that noise hides.
+        Probabilities given `evidence` do without. The uncertainty of an error computed from few tables is included: it
+        is wider by the quantiles of Student's t, so that intervals of few `draws` hold as often as those of many.
 
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked.
+            Attributes, in any order; axes come in the given order.
         evidence : mapping, optional
-            As for `query`, whose probabilities the errors are then of.
+            As in `query`; the errors are then those of its probabilities.
         draws : int
             Tables; with 20 an error is known to 16 %, and 5 % wider than the root mean square.
         rng : Generator, int or None
-            Where the tables and their noise come from; the same every time by default.
+            Source of the tables and their noise; the same every time by default.
         n_threads : int
             0 for all threads.
         time_limit : float, optional
@@ -544,8 +540,7 @@ class Model(Shown, Stored, Generic[Table]):
         Returns
         -------
         Factor
-            Errors in counts, of probabilities under evidence. Nothing is known of an attribute that no measurement
-            holds: inf.
+            Errors in counts, of probabilities under evidence. They are inf for an attribute that was never measured.
 
         Warns
         -----
@@ -564,9 +559,9 @@ class Model(Shown, Stored, Generic[Table]):
         -----
         On adult, titanic, msnbc, fire and loans at epsilon .1, 1 and 10, `bench/bench_expected_error.py` counts how
         often intervals of 1.645 errors hold the truth after `wide`: 85 to 97 % of the cells of measured, merged and
-        unmeasured answers each, 99 % where most are empty, and 85 to 95 % of those above 0. Made-up tables depend as
-        the model does: of dependence that it lacks, as after `mst` and `aim`, and on strongly structured tables, far
-        less is held. `Release.expected_error` looks at what measured pairs say of that as well.
+        unmeasured answers each, 99 % where most are empty, and 85 to 95 % of those above 0. Made-up tables have the
+        model's dependence: where it lacks some, as after `mst` and `aim`, and on strongly structured tables, intervals
+        hold far less often. `Release.expected_error` also uses the evidence of measured pairs on that.
 
         Examples
         --------
@@ -588,7 +583,7 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
-        """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
+        """Return the expected errors of many cliques from the same tables, in the given order; see `expected_error`."""
         return simulated(expected_errors, "expected_error_many", self, as_cliques(cliques), evidence, options=options)
 
     @checked(ErrorOptions, ERROR_DEFAULTS)
@@ -598,17 +593,17 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> Marginal:
-        """Return the counts of a clique with the error to expect of each: what `project` and `expected_error` say.
+        """Return the counts of a clique with the expected error of each: the results of `project` and `expected_error`.
 
         Parameters
         ----------
         clique, evidence, draws, rng, n_threads, time_limit, progress
-            As for `expected_error`.
+            See `expected_error`.
 
         Raises
         ------
         TimeoutError, ValueError
-            As for `expected_error`.
+            See `expected_error`.
 
         Examples
         --------
@@ -628,7 +623,7 @@ class Model(Shown, Stored, Generic[Table]):
         Returns
         -------
         {"measured", "merged", "unmeasured", "unknown"}
-            "measured": some measurement holds the clique and tells its cells apart; "merged": only together with
+            "measured": some measurement holds the clique and separates its cells; "merged": only together with
             others in groups; "unmeasured": its attributes were measured, but never together; "unknown": some attribute
             was not measured at all.
 
@@ -656,8 +651,8 @@ class Model(Shown, Stored, Generic[Table]):
         by chance.
         On a region graph the tree is `RegionGraphModel.bounded_tree`, and records are refined towards all marginals;
         in a tree they are refined towards those of the model's cliques where a larger one has more cells than records.
-        They are refined towards what the model says of other pairs as well, of as many as it has cliques, and not much
-        nearer than noise leaves the model; where that has none they are refined towards its own last.
+        They are also refined towards the model's marginals of other pairs, as many as it has cliques, and not much
+        nearer than the noise of the model; without noise, they are refined towards its own cliques last.
 
         Parameters
         ----------
@@ -667,9 +662,9 @@ class Model(Shown, Stored, Generic[Table]):
             Source of the rounding or the draws; the operating system's entropy by default.
         method : {"rounding", "independent"}
             Counts as close to the model's as integers can be; or independent draws, whose counts miss the model's as
-            those of a sample of so many records do.
+            those of a sample of that many records do.
         evidence : mapping, optional
-            As for `project`: all records agree with it.
+            See `project`: all records agree with it.
         time_limit : float, optional
             Seconds after which records are refined no further; drawing them takes the time it takes.
         progress : bool
@@ -728,7 +723,7 @@ class Model(Shown, Stored, Generic[Table]):
 
     @cached_property
     def _noise(self) -> float:
-        """The standard deviation of the counts that the model was estimated from, 0 where that is not known."""
+        """The standard deviation of the counts that the model was estimated from, 0 if unknown."""
         return 0.0 if self.recipe is None else hiding_noise(self.recipe.measurements)
 
     @cached_property
@@ -757,7 +752,7 @@ class Model(Shown, Stored, Generic[Table]):
     def _answers(
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
     ) -> list[NDArray[np.float64]]:
-        """Return the answers to checked queries in counts, in the order asked."""
+        """Return the answers to checked queries in counts, in the given order."""
 
     @abstractmethod
     def estimated_again(
@@ -766,7 +761,7 @@ class Model(Shown, Stored, Generic[Table]):
         """Return a model like this one for another request; see `Reestimated`."""
 
     def _counts(self, tables: list[Table]) -> list[Table]:
-        """Return tables as counts, where there is no record those they would have if there were one."""
+        """Return tables as counts, or, without records, as the counts of one record."""
         if not self.total:
             for table in tables:
                 table.datavector()[:] = 0.0

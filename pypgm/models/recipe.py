@@ -25,7 +25,7 @@ class Recipe:
     total_is_known : bool
         Whether the number of records was given, not estimated.
     options : dict
-        Those of the estimate: loss, method, stop, stepsize, iterations, tolerance; where they were given, those of
+        Options of the estimate: loss, method, stop, stepsize, iterations, tolerance; if they were given, those of
         `Sweeps`.
     prior : CliqueVector or None
         Potentials of the prior; on a region graph the logs of its marginals that the estimate started from.
@@ -61,7 +61,7 @@ class Recipe:
         if fields["prior_recipe"] is not None:
             before = PriorRecipe.of(cls.unpacked(domain, fields["prior_recipe"]), measurements)
             if before is None:
-                raise ValueError("the prior was estimated from other measurements than those there are")
+                raise ValueError("the prior was estimated from measurements that the model does not have")
         return cls(measurements, fields["total_is_known"], fields["options"], prior, before)
 
 
@@ -74,7 +74,7 @@ class PriorRecipe:
     recipe : Recipe
         The prior's.
     measurement_indices : tuple of int
-        Which measurements of the later estimate it saw.
+        Positions of its measurements among those of the later estimate.
     """
 
     recipe: Recipe

@@ -32,13 +32,13 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
     """Return the problem of a loss over locally consistent marginals; see `pypgm.estimate`.
 
     The search starts from the independent model, by mirror descent from the uniform one, or from the marginals of an
-    earlier one: regions that none of its own hold start from what it answers for them if they are measured cliques,
-    else from the product of its one-way marginals.
+    earlier one: regions that lie in none of its own start from its answers if they are measured cliques, otherwise
+    from the product of its one-way marginals.
 
     Parameters
     ----------
     request : Request
-        What is to be estimated; the loss is convex.
+        Request of the estimate; its loss is convex.
     oracle : {"region_graph", "factor_graph"} or RegionGraph
         The graph, or how to make it from the cliques.
 
@@ -142,7 +142,7 @@ def _start(graph: RegionGraph, prior: EstimatedModel, independent: Callable[[], 
 
 
 def _components(domain: Domain, cliques: Sequence[Clique]) -> dict[str, str]:
-    """Return an attribute for each one, the same for those that cliques join."""
+    """Return a representative of each attribute, the same for all that cliques join."""
     parts = {a: [a] for a in domain}
     for clique in cliques:
         for attribute in clique[1:]:

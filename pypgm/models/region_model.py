@@ -1,9 +1,9 @@
-"""A model of pseudo-marginals over a region graph: answers beyond its regions, synthetic records, a file."""
+"""Model of pseudo-marginals over a region graph: answers beyond its regions, synthetic records, a file."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Annotated, Any, get_args
@@ -20,30 +20,128 @@ from pypgm.domain import Clique, Domain, other_labels
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.constraint import Masks
-from pypgm.estimation.fit import Fit
+from pypgm.estimation.fit import Fit, FitState
+from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.limits import SolverOptions
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.region_descent import region_descent
+from pypgm.estimation.residual_losses import L2
+from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
-from pypgm.inference.bounded_tree import BoundedTree
+from pypgm.inference.bounded_tree import BoundedTree, fit_proportionally, plan_bounded_tree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
-from pypgm.inference.kikuchi import kikuchi_potentials
 from pypgm.inference.kronecker import answer_queries
-from pypgm.inference.local_answers import LocalAnswer, local_answers
-from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers, violation_of
+from pypgm.inference.out_of_model import (
+    LocalAnswer,
+    combined_answers,
+    expanded_answers,
+    local_answers,
+    submodel_answers,
+    violation_of,
+)
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.models.estimated_again import requested_again
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.graphical_model import prior_tree, solved_on_tree
+from pypgm.models.marginal import Method, RegionAnswer
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
-from pypgm.models.region_answer import Method, RegionAnswer
 from pypgm.models.region_estimate import RegionOracle, region_problem
-from pypgm.models.region_tree import bounded_tree
 from pypgm.models.request import Request
 from pypgm.queries import KroneckerQuery
+
+_NEAR_ENOUGH = 2e-3  # mean L1 distance of the constraints, for a total of 1, that fitting may leave: noise leaves more
+_NOISE = 0.1  # of the noise that counts as many as a constraint's were measured with, which fitting may leave ...
+_MOST_NOISE = 1e-2  # ... at most
+_ITERATIONS = 200
+_TOLERANCE = 1e-3
+
+
+def bounded_tree(
+    index: RegionIndex,
+    measured: Iterable[Clique],
+    *,
+    max_cells: float,
+    previous: BoundedTree | None = None,
+    noise: float = 0.0,
+    clock: Clock,
+) -> BoundedTree:
+    """Return a junction tree of at most about `max_cells` cells, fitted to the regions.
+
+    Fitting is proportional; where the constraints are at odds with each other, by least squares.
+
+    Parameters
+    ----------
+    index : RegionIndex
+        The pseudo-marginals.
+    measured : iterable of cliques
+        The measured regions, in the order of measurement.
+    max_cells : float
+        Cells of the tree's cliques; a spanning forest of the measured pairs is kept whatever it needs.
+    previous : BoundedTree, optional
+        The tree of the model before the last measurement: its pairs are kept, pairs are ranked in the order of
+        measurement, and the fit starts from it. Without one pairs are ranked by mutual information.
+    noise : float
+        Standard deviation of the counts that the regions were estimated from.
+    clock : Clock
+        Shows the fit, and ends it once its time is over.
+    """
+    kept = None if previous is None else previous.pairs
+    plan = plan_bounded_tree(index, measured, max_cells=max_cells, kept=kept, clock=clock)
+    cells = plan.targets.values.size / max(1, len(plan.targets.cliques))
+    enough = min(_MOST_NOISE, _NOISE * noise * cells / index.total)
+    tree, realisable = fit_proportionally(plan, previous, clock, enough=enough)
+    if realisable or tree.distance <= _NEAR_ENOUGH or clock.over:
+        return tree
+    return _least_squares(tree, index, clock)
+
+
+def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> BoundedTree:
+    """Fit the targets, in counts of equal variance, with the exact estimator: some steps from independence.
+
+    The optimum would fit the noise best: at the boundary, with possible cells ruled out.
+    """
+    domain, total = index.domain, index.total
+    stddev = float(np.sqrt(total))
+    goals = [LinearMeasurement(total * tree.targets.table(i), c, stddev) for i, c in enumerate(tree.targets.cliques)]
+    start = independent_potentials(domain, tree.targets.cliques, goals, total)
+    ruled_out = CliqueVector(domain, start.cliques, np.where(tree.targets.values == 0, -np.inf, start.values))
+    if tree.tree.log_partition(ruled_out) > -np.inf:
+        start = ruled_out
+
+    def watch(state: FitState) -> bool:
+        return clock.tick(lambda: f"{state.iteration} iterations of the junction tree, loss {state.loss:.3g}")
+
+    options = SolverOptions(
+        iterations=_ITERATIONS, tolerance=_TOLERANCE, callback=watch, n_threads=clock.n_threads, keeps=False
+    )
+    problem = TreeProblem(tree=tree.tree, loss=L2(goals), total=total, start=start)
+    potentials, marginals, *_ = accelerated(problem, options)
+    tables = tree.tree.tables(potentials, 1.0, n_threads=clock.n_threads)
+    distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
+    return replace(tree, potentials=potentials, tables=tables, distance=float(distance))
+
+
+def kikuchi_potentials(graph: RegionGraph, marginals: CliqueVector, total: float) -> CliqueVector:
+    r"""Return the natural logs of :math:`\prod_r \tau_r^{c_r}`, :math:`c_r` the Bethe counting numbers.
+
+    It is the one set of joint weights whose generalised belief propagation has these marginals for a fixed point; on
+    the regions of a junction tree it is the distribution itself. Where a larger region rules a cell out, a smaller one
+    of negative number need not say so too.
+    """
+    logs = (marginals / total).log()
+    for i, number in enumerate(graph.counting_numbers("bethe")):
+        cells = logs.table(i)
+        held = cells > -np.inf
+        cells[held] *= number
+        if number <= 0:
+            cells[~held] = 0.0
+    return logs
+
 
 _METHODS = get_args(Method)[1:]
 _LEAST_LOG = -1e3  # below that of any positive double
@@ -63,8 +161,8 @@ class RegionGraphModel(Model[RegionAnswer]):
     five methods, by default the second where regions hold each pair of the clique's attributes, else the first:
 
     - ``"combined"``: a junction tree within a budget of cells is fitted to the pseudo-marginals, and its
-      answer is corrected, as little as possible in relative entropy, to violate least what the regions say of parts of
-      the clique. If the tree holds all regions this is the exact graphical model.
+      answer is corrected, as little as possible in relative entropy, to violate the regions' marginals of parts of the
+      clique least. If the tree holds all regions this is the exact graphical model.
     - ``"local"``: the same correction of a uniform table; it sees only regions that share attributes with the clique.
     - ``"submodel"``: the table of largest entropy over the clique and the attributes that tie it together.
     - ``"expanded"``: one run of convex belief propagation on the graph with the clique added.
@@ -83,7 +181,7 @@ class RegionGraphModel(Model[RegionAnswer]):
     fit : Fit, optional
         End of the estimate.
     folding : Folding, optional
-        Attributes that are functions of those of the graph, and are answered for all the same.
+        Attributes that are functions of those of the graph, and can be asked for like them.
     masks : sequence of (clique, ndarray of bool), optional
         Structural zeros: cliques, and whether each cell may hold records.
     recipe : Recipe, optional
@@ -255,7 +353,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         return answers
 
     def _method_for(self, clique: Clique) -> Method:
-        """Return the default method for a clique; where regions hold all its pairs, a tree adds noise alone."""
+        """Return the default method for a clique; if regions hold all its pairs, a tree adds only noise."""
         pairs = set(itertools.combinations(clique, 2))
         return "local" if len(pairs) > 1 and pairs <= self._pairs else "combined"
 

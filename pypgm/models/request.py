@@ -33,9 +33,9 @@ class Request:
     total : float
         Number of records, counts.
     options : SolverOptions
-        When to stop, and what to show.
+        Limits, rule of stopping, and progress.
     method : str
-        What will solve it. "accelerated" starts from the independent model where there is no other, all others from
+        Method of solution. "accelerated" starts from the independent model if there is no other, all others from
         the uniform one.
     folding : Folding
         The attributes that inference runs on, and those that follow from them.

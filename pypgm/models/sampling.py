@@ -1,8 +1,13 @@
-"""Records drawn from a junction tree by randomised rounding."""
+"""Records of a junction tree: drawn by randomised rounding or independently, and moved towards further marginals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import heapq
+import itertools
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -18,6 +23,183 @@ from pypgm._base.signatures import checked
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, TreeNode
+from pypgm.inference.region_index import RegionIndex, maximal
+
+_INDEPENDENT_RECORD_BYTES = 48  # of a record while a clique is drawn: its group, its number, where it was found
+_INDEPENDENT_CELL_BYTES = 24  # of a cell of a table: its weight, and its edge twice
+
+
+def independent_records(
+    tree: JunctionTree, tables: Sequence[Factor], rows: int, rng: np.random.Generator, clock: Clock
+) -> dict[str, NDArray[np.signedinteger]]:
+    """Draw records that are independent and identically distributed.
+
+    Attributes are drawn node by node, the new ones of each given its separator, by the inverse of their cumulated
+    probabilities; zeros stay exact.
+
+    Parameters
+    ----------
+    tree : JunctionTree
+        Its nodes are drawn in their order.
+    tables : sequence of Factor
+        Belief over the clique of each node, which agree on separators; of any positive sum.
+    rows : int
+        Number of records.
+    rng : Generator
+    clock : Clock
+        Shows the nodes.
+
+    Returns
+    -------
+    dict of str to ndarray of int8, int16 or int32, shape (rows,)
+        Codes of each attribute, in the domain's order; the smallest type that holds them.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the records, or a table while it is drawn from, do not fit in memory.
+    """
+    domain, codes = tree.domain, dict[str, "NDArray[np.int64]"]()
+    largest = max((domain.size(node.clique) for node in tree.nodes), default=0)
+    what = f"{rows} records of {len(domain)} attributes"
+    check_fits(
+        rows * (8 * len(domain) + _INDEPENDENT_RECORD_BYTES) + _INDEPENDENT_CELL_BYTES * largest,
+        None,
+        what,
+        "ask for fewer",
+    )
+    for i, (node, table) in enumerate(zip(tree.nodes, tables, strict=True)):
+        clock.tick(partial("{}/{} cliques of records".format, i, len(tree.nodes)))
+        new = tuple(a for a in node.clique if a not in node.separator)
+        ordered = table.transpose((*node.separator, *new)).datavector().reshape(domain.size(node.separator), -1)
+        group = _position(codes, node.separator, domain.sizes(node.separator), rows)
+        drawn = _drawn(ordered, group, rng.random(rows))
+        codes |= zip(new, np.unravel_index(drawn, domain.sizes(new)), strict=True)
+    return {a: codes[a].astype(np.min_scalar_type(-n)) for a, n in zip(domain.attributes, domain.shape, strict=True)}
+
+
+def _position(
+    codes: dict[str, NDArray[np.int64]], names: Sequence[str], sizes: Sequence[int], rows: int
+) -> NDArray[np.int64]:
+    """Return the position of each record's values in a table over some attributes."""
+    position = np.zeros(rows, dtype=np.int64)
+    for name, size in zip(names, sizes, strict=True):
+        position = position * size + codes[name]
+    return position
+
+
+def _drawn(weights: NDArray[np.float64], group: NDArray[np.int64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return a column for each record, by the weights of its row."""
+    edges = np.cumsum(weights, axis=1)
+    sums = edges[:, -1:].copy()
+    # Behind one another the rows' running shares are increasing: one search finds all. A cell without weight has the
+    # edge of the one before, and the last that has any the edge 1 itself, so that none of them is ever found.
+    np.divide(edges, sums, out=edges, where=sums > 0)
+    edges += np.arange(len(edges))[:, None]
+    below = np.nextafter(group + 1.0, 0.0)
+    indices = np.searchsorted(edges.reshape(-1), np.minimum(group + uniforms, below), side="right")
+    return np.asarray(indices - group * weights.shape[1])
+
+
+_SWEEPS = 20
+_NOISE = 0.2  # of the L1 distance that noise leaves in a marginal: what refinement may leave ...
+_MAX_SHARE = 1e-2  # ... of the records at most
+_ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
+_REFINED_CODE_BYTES = 16  # of a code: as it was drawn, as the core takes it and returns it, and as it is returned
+_REFINED_COUNT_BYTES = (
+    48  # of a count that records are refined towards: what was asked for, its target, and what there is
+)
+
+
+def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: bool) -> list[list[Clique]]:
+    """Return the cliques that records are refined towards, first with other pairs unless `alone`.
+
+    Records that are refined only towards the cliques lose the model's dependence of other pairs. Those of the fewest
+    cells are taken, at most as many as there are cliques. For a `noisy` model all are targets at once: the gain of the
+    cliques by themselves is far below the noise.
+    """
+    if alone or not cliques:
+        return [[*cliques]] if cliques else []
+    held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
+    outside = itertools.islice((pair for pair in _small_pairs(domain) if pair not in held), len(cliques))
+    first = [*cliques, *outside]
+    return [first] if noisy or len(first) == len(cliques) else [first, [*cliques]]
+
+
+def _small_pairs(domain: Domain) -> Iterator[Clique]:
+    """Yield the pairs of attributes by the cells of their tables, those of as many in the domain's order."""
+    names, of_size = domain.attributes, defaultdict[int, list[int]](list)
+    for i, size in enumerate(domain.shape):
+        of_size[size].append(i)
+    for cells in sorted({a * b for a, b in itertools.combinations_with_replacement(of_size, 2)}):
+        runs = [
+            _ascending(of_size[a], of_size[cells // a]) for a in of_size if cells % a == 0 and cells // a in of_size
+        ]
+        yield from ((names[i], names[j]) for i, j in heapq.merge(*runs))
+
+
+def _ascending(first: Sequence[int], second: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of positions that ascend, one of each."""
+    return ((i, j) for i in first for j in second[bisect_right(second, i) :])
+
+
+def refined_records(
+    records: Mapping[str, NDArray[np.signedinteger]],
+    index: RegionIndex,
+    rows: int,
+    rng: np.random.Generator,
+    clock: Clock,
+    *,
+    noise: float = 0.0,
+) -> dict[str, NDArray[np.signedinteger]]:
+    """Change values of records, one at a time, if that brings the counts nearer to the regions' marginals.
+
+    Attributes that no region relates stay as they were drawn, as far as the regions allow. Cells that are exactly 0 in
+    a region receive no record.
+
+    Parameters
+    ----------
+    records : mapping of str to ndarray of int
+        Codes, a column for each attribute in the domain's order.
+    index : RegionIndex
+        The pseudo-marginals.
+    rows : int
+        Number of records.
+    rng : Generator
+        Source of one 64-bit seed.
+    clock : Clock
+        Shows the sweeps over the records, and ends them once its time is over.
+    noise : float
+        Standard deviation of the counts that the marginals were estimated from: they need not be met much better.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the records and the marginals do not fit in memory.
+    """
+    names, cells = index.domain.attributes, index.marginals.values.size
+    what = f"refining {short(rows)} records of {len(names)} attributes towards {short(cells)} counts"
+    check_fits(
+        _REFINED_CODE_BYTES * rows * len(names) + _REFINED_COUNT_BYTES * cells, None, what, "ask for fewer records"
+    )
+    seed = int(rng.integers(2**64, dtype=np.uint64))
+    targets = [
+        (list(index.domain.indices(c)), np.ascontiguousarray(rows * index.probabilities(c)))
+        for c in maximal(index.marginals.cliques)
+    ]
+    spread = _ABSOLUTE * noise * rows / index.total if index.total > 0 else math.inf
+    enough = sum(min(_MAX_SHARE * rows, _NOISE * float(np.minimum(counts, spread).sum())) for _, counts in targets)
+    columns, _ = _core.refine_records(
+        [records[a].astype(np.int32) for a in names],
+        list(index.domain.shape),
+        targets,
+        _SWEEPS,
+        enough,
+        seed,
+        lambda visited: clock.tick(lambda: f"{visited / rows:.1f} sweeps over {rows} records, at most {_SWEEPS}"),
+    )
+    return {a: column.astype(records[a].dtype) for a, column in zip(names, columns, strict=True)}
+
 
 _MAX_RECORDS = 2**31 - 1  # that the core counts
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
@@ -44,7 +226,7 @@ def draw_records(
     model's to a fraction of a record. New attributes are independent of all others given the separator, as the model
     says.
 
-    Where all cliques are single attributes or pairs, every count over a clique and every one-way count is less than 2
+    If all cliques are single attributes or pairs, every count over a clique and every one-way count is less than 2
     from the model's, scaled to `rows`. In larger cliques every count over a clique is less than 2 from
     :math:`n_s\, p(\text{new} \mid s)`, with :math:`n_s` the records that have the separator value :math:`s`.
     Structural zeros stay zero, whatever becomes of the one-way counts.
@@ -75,7 +257,7 @@ def draw_records(
         value that an earlier node has drawn; if `rows` is negative, or rows or the cells of a table exceed
         2,147,483,647.
     ModelTooLargeError
-        If the records, or what the largest table takes while it is drawn from, do not fit in memory.
+        If the records, or the work space of the largest table, do not fit in memory.
     TypeError
         If `rows` is not an integer.
 
@@ -116,7 +298,7 @@ def draw_records(
 
 
 def _draws(node: TreeNode, margin: Clique) -> Iterator[tuple[Clique, Clique, Clique]]:
-    """Yield the cliques drawn for a node, what each is given, and its attributes whose counts are kept close."""
+    """Yield the cliques drawn for a node, the attributes that each is given, and those whose counts are kept close."""
     if node.separator or margin == node.clique:
         yield node.clique, node.separator, margin
     else:
@@ -153,7 +335,7 @@ def _margins(tree: JunctionTree) -> list[Clique]:
     """Choose for each node the margin whose counts are kept close to their expectation.
 
     It is the largest separator that becomes complete with the node, since the counts of a separator are what the next
-    node starts from. Without one it is the new attributes, and in a root the largest attribute alone.
+    node starts from. Without one it is the new attributes, and in a root only the largest attribute.
     """
     domain = tree.domain
     first: dict[str, int] = {}

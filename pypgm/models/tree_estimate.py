@@ -1,4 +1,4 @@
-"""The problem an estimate poses where marginals come from a junction tree, and where it starts."""
+"""The problem of an estimate over a junction tree, and its start."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it ru
 
 
 def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProblem:
-    """Plan a junction tree for all cliques that matter, unless there is one already, and start from what is known.
+    """Plan a junction tree for all relevant cliques, unless there is one already, and return the start.
 
     Raises
     ------
     ValueError
-        If the structural zeros leave no record possible, or what to start from does not fit.
+        If the structural zeros leave no record possible, or the start does not fit.
     TypeError
-        If what to start from is no model over a junction tree.
+        If the start is not a model over a junction tree.
     ModelTooLargeError
         If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
     """
@@ -89,7 +89,7 @@ def _warn_of_long_steps(tree: JunctionTree, time_limit: float | None) -> None:
 
 
 def _not_held(scopes: Sequence[Clique], cliques: Sequence[Clique]) -> list[Clique]:
-    """Return the scopes that no clique holds; of many cliques only those are compared that share an attribute."""
+    """Return the scopes that no clique holds; only cliques that share an attribute are compared."""
     holding: dict[str, list[set[str]]] = {}
     for held in map(set, cliques):
         for attribute in held:

@@ -3,9 +3,8 @@
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
-from pypgm.mrf.field_run import FieldOptions
 from pypgm.mrf.nonprivate_learning import fit_logistic, fit_pseudo_likelihood, fit_sparsitron
-from pypgm.mrf.private_learning import learn_ising, learn_pairwise, learn_t_wise
+from pypgm.mrf.private_learning import FieldOptions, learn_ising, learn_pairwise, learn_t_wise
 from pypgm.mrf.sample_size import (
     BlockSize,
     SampleSize,

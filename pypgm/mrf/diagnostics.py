@@ -19,7 +19,7 @@ def split_r_hat(draws: ArrayLike) -> float:
     Parameters
     ----------
     draws : array_like of float or bool, shape (n_chains, n_draws)
-        A function of the states, at least four draws a chain; of an odd number the middle one is left out.
+        Values of a function of the states, at least four draws per chain; the middle one of an odd number is left out.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def effective_sample_size(draws: ArrayLike) -> float:
     Parameters
     ----------
     draws : array_like of float or bool, shape (n_chains, n_draws)
-        A function of the states, at least four draws a chain; of an odd number the middle one is left out.
+        Values of a function of the states, at least four draws per chain; the middle one of an odd number is left out.
 
     Returns
     -------

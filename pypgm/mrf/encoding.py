@@ -92,7 +92,7 @@ class Field:
 
 
 def distinct_records(data: Dataset) -> Records:
-    """Return the distinct records of a table; their order depends on what they are alone.
+    """Return the distinct records of a table; their order depends only on their values.
 
     Examples
     --------

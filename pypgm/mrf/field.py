@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm._base.canvas import BLUE, INK, axes_of
 from pypgm._base.html import Shown
 from pypgm._base.numeric import checked_real
+from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, Label
@@ -18,7 +20,6 @@ from pypgm.factor import Factor
 from pypgm.files.stored_model import CountedModel, domain_of, fields_of
 from pypgm.models.graphical_model import GraphicalModel
 from pypgm.mrf.encoding import Field, centred_field
-from pypgm.mrf.pictures import draw_edges
 from pypgm.mrf.sampling import sample
 
 if TYPE_CHECKING:
@@ -28,11 +29,56 @@ if TYPE_CHECKING:
 
     from pypgm.graphs.evidence import Evidence
 
+
+_WIDEST = 6.0
+
+
+def draw_edges(attributes: Sequence[str], edges: Mapping[tuple[str, str], float], ax: Axes | None = None) -> Axes:
+    """Draw attributes on a circle and edges between them, the wider the stronger, with the strength beside the widest.
+
+    Parameters
+    ----------
+    attributes : sequence of str
+    edges : mapping of (str, str) to float
+        Strengths, at least 0.
+    ax : matplotlib Axes, optional
+        New axes by default.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib, the extra ``plot``, is not installed.
+    """
+    n = max(len(attributes), 1)
+    side = float(np.clip(1.0 + 0.45 * n, 4.0, 14.0))
+    ax = axes_of(ax, side, side)
+    angles = {a: np.pi / 2 - 2 * np.pi * i / n for i, a in enumerate(attributes)}
+    places = {a: (float(np.cos(t)), float(np.sin(t))) for a, t in angles.items()}
+    strongest = max(edges.values(), default=0.0) or 1.0
+    for (a, b), strength in sorted(edges.items(), key=lambda edge: edge[1]):
+        (x, y), (u, v) = places[a], places[b]
+        share = strength / strongest
+        ax.plot([x, u], [y, v], color=BLUE, lw=0.5 + (_WIDEST - 0.5) * share, alpha=0.35 + 0.6 * share, zorder=1)
+        if strength == strongest and strongest != 1.0:
+            ax.text((x + u) / 2, (y + v) / 2, f"{strength:.2g}", color=INK, ha="center", va="center", zorder=3)
+    size = float(np.clip(160 / n, 5, 10))
+    for a, (x, y) in places.items():
+        box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": BLUE}
+        ax.text(
+            x, y, escaped(a), ha="center", va="center", fontsize=size, color=INK, bbox=box, zorder=2, parse_math=False
+        )
+    ax.set_xlim(-1.3, 1.3)
+    ax.set_ylim(-1.2, 1.2)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    return ax
+
+
 _KIND = "markov random field"
 
 
 class MarkovRandomField(Shown, CountedModel):
-    """A distribution whose log-density is a sum of tables, of a number of records.
+    """A distribution with a number of records, whose log-density is a sum of tables.
 
     Records are drawn exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly, with a
     `ModelTooLargeError` where the junction tree does not fit.
@@ -113,7 +159,7 @@ class MarkovRandomField(Shown, CountedModel):
         weights, fields = np.zeros((offsets[-1],) * 2), np.zeros(offsets[-1])
         for i, scope in enumerate(self.potentials.scopes):
             if len(scope) > 2:
-                raise ValueError(f"weights are those of pairs; the field has a table over {len(scope)} attributes")
+                raise ValueError(f"weights are defined for pairs; the field has a table over {len(scope)} attributes")
             codes = [slice(offsets[a], offsets[a + 1]) for a in scope]
             table = self.potentials.table(i).reshape([self.domain.shape[a] for a in scope])
             if len(scope) == 2:
@@ -127,8 +173,7 @@ class MarkovRandomField(Shown, CountedModel):
     def weights(self) -> NDArray[np.float64]:
         """Weights of pairs, shape (D, D), D the sum of sizes: W_ij(a, b) at (offset of i + a, offset of j + b).
 
-        Symmetric; rows and columns of each block sum to 0. ``ValueError`` where a table is over more than two
-        attributes.
+        Symmetric; rows and columns of each block sum to 0. ``ValueError`` if a table is over more than two attributes.
         """
         return self._centred.weights
 
@@ -140,7 +185,7 @@ class MarkovRandomField(Shown, CountedModel):
     def strengths(self) -> NDArray[np.float64]:
         """Return the largest absolute weight between each two attributes, shape (n, n).
 
-        In a field of higher order or with zeros a table counts for each pair in it, by its largest absolute entry.
+        In a field of higher order or with zeros, a table counts for each of its pairs, by its largest absolute entry.
         """
         if np.isfinite(self.potentials.values).all() and all(len(scope) <= 2 for scope in self.potentials.scopes):
             return self._centred.strengths()
@@ -190,11 +235,11 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.project(clique)
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others."""
+        """Return the joint probabilities of some attributes, given evidence on others."""
         return self.graphical_model.query(targets, evidence)
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given what is known of some; as of a `BayesianNetwork`."""
+        """Return the probabilities of every attribute, given evidence on some, as for a `BayesianNetwork`."""
         tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
         return {
             a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
@@ -205,11 +250,11 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.map(evidence)
 
     def log_partition(self, evidence: Evidence | None = None) -> float:
-        """Return log Z, the natural log of the sum of all weights, of those that agree with what is known."""
+        """Return log Z, the natural log of the sum of the weights of all states that agree with the evidence."""
         return self.graphical_model.log_partition(evidence)
 
     def log_probability(self, evidence: Evidence) -> float:
-        """Return the natural log of the probability of what is known."""
+        """Return the natural log of the probability of the evidence."""
         return self.graphical_model.log_probability(evidence)
 
     def to_networkx(self) -> networkx.Graph[str]:
@@ -222,12 +267,12 @@ class MarkovRandomField(Shown, CountedModel):
         return graph
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the attributes on a circle, edges the wider the stronger; new axes by default.
+        """Draw the attributes on a circle, with stronger edges wider; new axes by default.
 
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         return draw_edges(self.domain.attributes, self._edges(), ax)
 

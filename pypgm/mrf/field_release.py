@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm._base.numeric import as_generator, checked_integer, checked_real
-from pypgm.mrf.field import MarkovRandomField
-from pypgm.mrf.pictures import draw_edges
+from pypgm.mrf.field import MarkovRandomField, draw_edges
 from pypgm.release import Release
 
 if TYPE_CHECKING:
@@ -73,14 +72,14 @@ class FieldRelease(Release[MarkovRandomField]):
         draws: int = 20,
         rng: np.random.Generator | int | None = 0,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return standard errors of weights and fields by the parametric bootstrap: of sampling, noise and steps.
+        """Return standard errors of weights and fields by the parametric bootstrap, from sampling, noise and steps.
 
-        As many records as the model is of are drawn from it, and learned from in the same way, again and again.
+        Tables of the same number of records are drawn from the model, and learned from in the same way.
 
         Parameters
         ----------
         learn : callable
-            The same learner with the same options, on other records; what is drawn from a release needs no privacy.
+            The same learner with the same options, on other records; draws from a release need no privacy.
         draws : int
             At least 2.
         rng : Generator or int, optional
@@ -89,14 +88,14 @@ class FieldRelease(Release[MarkovRandomField]):
         Returns
         -------
         weights, fields : ndarray of float64, shapes (D, D) and (D,)
-            As `MarkovRandomField.weights` and `fields`.
+            Same as `MarkovRandomField.weights` and `fields`.
 
         Raises
         ------
         ValueError
             If there are fewer than two draws, or the model has tables over more than two attributes.
         TypeError
-            If `learn` is no function.
+            If `learn` is not a function.
 
         Examples
         --------
@@ -117,18 +116,18 @@ class FieldRelease(Release[MarkovRandomField]):
         return weights.std(axis=0, ddof=1), fields.std(axis=0, ddof=1)
 
     def plot(self, threshold: float, ax: Axes | None = None) -> Axes:
-        """Draw the attributes on a circle, and the edges of at least some strength the wider the stronger.
+        """Draw the attributes on a circle, and the edges above a strength, with stronger ones wider.
 
         Parameters
         ----------
         threshold : float
-            As for `edges`.
+            See `edges`.
         ax : matplotlib Axes, optional
-            New ones by default.
+            New axes by default.
 
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         return draw_edges(self.model.domain.attributes, self.edges(threshold), ax)

@@ -35,7 +35,7 @@ class Feature:
     attributes : tuple of int
         Positions in the domain.
     code : int
-        Not negative: whether the one attribute has this code. Negative: the product of the signs of the attributes, -1
+        Not negative: whether the one attribute has this code. Negated product of the signs of the attributes, -1
         of code 0 and +1 of any other; 1 if there are none.
     """
 
@@ -52,10 +52,10 @@ class Node:
     attribute : int
         Position in the domain.
     pairs : sequence of (int, int)
-        At least one. A regression each, of the label +1 for the first code and -1 for the second, on records that have
-        one of them.
+        At least one. One regression for each pair: label +1 for the first code and -1 for the second, on records that
+        have one of them.
     candidates : sequence of int
-        The features that weights are for, at least one; those of the attribute itself must not be among them.
+        The features with weights, at least one; those of the attribute itself must not be among them.
     """
 
     attribute: int
@@ -77,9 +77,9 @@ class Regressions:
     features : sequence of Feature
     nodes : sequence of Node
     radius : float
-        Of the L1 ball that the weights of each regression lie in; positive and finite.
+        Radius of the L1 ball that the weights of each regression lie in; positive and finite.
     steps : int
-        Of each regression, 1 to 2^15.
+        Number of steps of each regression, 1 to 2^15.
     """
 
     features: Sequence[Feature]
@@ -95,14 +95,14 @@ class FrankWolfe:
     directions :math:`\pm` feature, so that after t steps they are :math:`2 \lambda v / ((t + 1)(t + 2))` with
     integers v. The vertex comes from an exponential mechanism on the sums over records of
     :math:`\pm y x_f \sigma(-y \langle w, x \rangle)`, which are integers in the core: margins are exact, a table turns
-    them into responses between 0 and :math:`G = (2^{15} - 1)\,\sigma(\lambda)`, rounded once. What a record adds
-    depends on the record alone and has a range of 2 G over the candidates.
+    them into responses between 0 and :math:`G = (2^{15} - 1)\,\sigma(\lambda)`, rounded once. The contribution of a
+    record depends only on the record and has a range of 2 G over the candidates.
 
-    Of k records that a person may have each changes the sums of those regressions alone that its own code of the
-    attribute takes part in. With u_a records of code a the regression of codes a and b changes by
-    2 G (u_a + u_b); over regressions, the sum and the sum of squares of this are convex in u, so the worst case is
-    that all k records have one code: each regression that a code takes part in, `Node.composed` of them, with range
-    2 G k. Under "replace" records leave and come, 2 k in all.
+    Each of the k records of a person changes the sums of only those regressions that its own code of the attribute
+    enters. With u_a records of code a the regression of codes a and b changes by 2 G (u_a + u_b); over regressions,
+    the sum and the sum of squares of this are convex in u, so the worst case is that all k records have one code: each
+    regression that a code takes part in, `Node.composed` of them, with range 2 G k. Under "replace" records leave and
+    come, 2 k in all.
 
     References
     ----------
@@ -114,7 +114,7 @@ class FrankWolfe:
         access = table.trusted_access
         copied = _copied(regressions, access.domain.shape)
         if max(access.domain.shape, default=0) > MOST_CODES:
-            raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values an attribute, got {access.domain!r}")
+            raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values per attribute, got {access.domain!r}")
         if not has_rows(access.records()):
             raise TypeError("Frank-Wolfe steps need the records of a Dataset, a table of counts is not enough")
         self._access = access

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm._base.numeric import as_generator, checked_real
+from pypgm._base.numeric import as_generator, check_choice, checked_real
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.mrf.encoding import Field, Records, centred_field, distinct_records, field_of_pairs, field_of_signs
@@ -230,8 +230,7 @@ def fit_logistic(
     >>> bool(abs(found.strengths()[0, 1] - 0.4) < 0.05)
     True
     """
-    if norm not in {"l1", "group"}:
-        raise ValueError(f"norm must be 'l1' or 'group', got {norm!r}")
+    check_choice("norm", norm, ("l1", "group"))
     records = _checked_records(data)
     bound = _regression_radius(data.domain, checked_real("radius", radius), norm)
     least = checked_real("tolerance", tolerance)

@@ -1,22 +1,111 @@
-"""Markov random fields learned from records under differential privacy."""
+"""Markov random fields learned from records under differential privacy, and the common part of their learners."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypedDict
 
 from pypgm._base.numeric import checked_integer, checked_real
+from pypgm.domain import Domain
+from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.limits import LIMIT_DEFAULTS
-from pypgm.mrf.field_run import FieldOptions, FieldRun
-from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
+from pypgm.mrf.field import MarkovRandomField
+from pypgm.mrf.field_release import FieldRelease
+from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
+from pypgm.mrf.regression_plans import Plan, ising_plan, pairwise_plan, t_wise_plan
+from pypgm.mrf.sample_size import excess_risk, frank_wolfe_steps
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.entry import Entry, Handed, PrivateOptions
+from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number
 from pypgm.privacy.tables import takes_any_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from pypgm.data.sources.frames import Frame
-    from pypgm.mrf.field_release import FieldRelease
-    from pypgm.privacy.private_table import Counts, PrivateTable
-    from pypgm.privacy.rational import Number
+
+
+_TOTAL = Fraction(1, 100)  # of the budget, for a private number of records
+_FEWEST_STEPS, _MOST_STEPS = 10, 2000
+
+
+class _FieldLimits(TypedDict, total=False):
+    """Limits that learning a field takes; its steps are counted beforehand."""
+
+    progress: bool
+    n_threads: int
+
+
+class FieldOptions(PrivateOptions, _FieldLimits, total=False):
+    """Keywords of every learner of a field; `progress` and `n_threads` as in `pypgm.estimation.Limits`."""
+
+
+class FieldRun(Entry):
+    """The table and the budget of one call of a learner of fields."""
+
+    def __init__(
+        self,
+        name: str,
+        data: Counts | PrivateTable | Handed,
+        epsilon: Number | None,
+        delta: Number | None,
+        options: FieldOptions,
+    ) -> None:
+        super().__init__(name, data, epsilon, delta, options, limits=_FieldLimits)
+
+    @property
+    def domain(self) -> Domain:
+        """Attributes and sizes."""
+        return self.table.domain
+
+    def learn(self, plan: Plan, steps: int | None) -> FieldRelease:
+        """Spend the budget: a hundredth on the total if it is private, equal parts of the rest on all nodes."""
+        wanted = None if steps is None else checked_integer("steps", steps, 1)
+        FrankWolfe(self.table, Regressions(plan.features, plan.nodes, plan.radius, wanted or MOST_STEPS))  # as a check
+        budget = self.table.ledger.remaining()
+        measured = [] if self.table.public_total is not None else [self._measured_total(budget * _TOTAL)]
+        total = self.table.public_total if not measured else max(0, int(measured[0].values[0]))
+        amounts = [self.table.ledger.remaining() / len(plan.nodes) for _ in plan.nodes]
+        n_steps = wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)
+        regressions = Regressions(plan.features, plan.nodes, plan.radius, n_steps)
+        weights = FrankWolfe(self.table, regressions).solve(amounts) if plan.nodes else []
+        self.close()
+        model = MarkovRandomField(plan.read(weights), float(total or 0))
+        facts = self._facts(plan, amounts, n_steps, float(total or 0)) if plan.nodes else {}
+        return self.issued(FieldRelease, model, measured, options=facts)
+
+    def _facts(self, plan: Plan, amounts: list[Fraction], n_steps: int, total: float) -> dict[str, float]:
+        """Return facts on the regressions for the release: their steps, and a bound on their excess risk."""
+        part = _part(plan, amounts)
+        budget = Budget(epsilon=part) if self._pure else Budget(rho=part)
+        risk = excess_risk(max(total, 1.0), len(plan.features), plan.radius, budget, steps=n_steps)
+        return {"radius": plan.radius, "steps": n_steps, "excess_risk": risk}
+
+    @property
+    def _pure(self) -> bool:
+        return self.table.ledger.budget.unit == "epsilon"
+
+    def _measured_total(self, amount: Fraction) -> LinearMeasurement:
+        """Measure the number of records with Gaussian noise, or with Laplace noise under a pure budget."""
+        records = self.table.privacy.records_per_person
+        if self._pure:
+            return self.table.measure_total(scale=Fraction(records) / amount)
+        return self.table.measure_total(variance=Fraction(records**2) / (2 * amount))
+
+
+def default_steps(plan: Plan, amounts: list[Fraction], total: float, *, pure: bool) -> int:
+    """Return the steps that make the excess risk least, between 10 and 2000; see `frank_wolfe_steps`."""
+    if not plan.nodes:
+        return _FEWEST_STEPS
+    wanted = frank_wolfe_steps(total, len(plan.features), plan.radius, float(_part(plan, amounts)), pure=pure)
+    return max(_FEWEST_STEPS, math.ceil(min(wanted, _MOST_STEPS)))
+
+
+def _part(plan: Plan, amounts: list[Fraction]) -> Fraction:
+    """Return the smallest share of the budget of a regression."""
+    return min(amount / node.composed for amount, node in zip(amounts, plan.nodes, strict=True))
 
 
 @takes_any_table(FieldOptions, LIMIT_DEFAULTS)
@@ -44,7 +133,7 @@ def learn_ising(
         as are open columns, whose number of values is not known yet.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its
-        absolute field. A smaller one shrinks what is learned, a larger one adds noise.
+        absolute field. A smaller one shrinks the weights, a larger one adds noise.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     steps : int, optional
@@ -69,7 +158,7 @@ def learn_ising(
     BudgetError
         If all of the budget of an open table was spent.
     TypeError
-        If the budget or the relation is given twice or not at all, or a table has counts alone and no records. All of
+        If the budget or the relation is given twice or not at all, or a table has only counts and no records. All of
         these are raised before anything is spent.
 
     References
@@ -104,14 +193,14 @@ def learn_pairwise(
 
     Each two codes of an attribute have one logistic regression on the records that have one of them: which of the two
     it is, from indicators of the other attributes' codes, with :math:`\|w\|_1 \le 2 k \lambda` and k the largest
-    number of values. A record takes part in k - 1 of an attribute's regressions, so that each costs that part of what
-    the attribute gets, not one of k (k - 1) / 2. Weights are read in the centred gauge, and both directions of a pair
-    are averaged. Attributes with two values alone are learned as an Ising model, which is the same.
+    number of values. A record takes part in k - 1 of an attribute's regressions, so that each costs that part of the
+    attribute's budget, not one of k (k - 1) / 2. Weights are read in the centred gauge, and both directions of a pair
+    are averaged. Attributes of two values only are learned as an Ising model, which is the same.
 
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_ising`; attributes have up to 256 values, and columns may be open.
+        See `learn_ising`; attributes have up to 256 values, and columns may be open.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum over a node's pairs of their largest
         absolute weight, and its largest absolute field.
@@ -127,7 +216,7 @@ def learn_pairwise(
         If an attribute has more than 256 values, the domain has no attributes, a number is out of range, or the records
         are weighted.
     TypeError
-        As `learn_ising`.
+        As in `learn_ising`.
 
     References
     ----------
@@ -166,7 +255,7 @@ def learn_t_wise(
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_ising`.
+        See `learn_ising`.
     radius : float
         :math:`\lambda`, public: at least the largest sum of the absolute coefficients of h that share an attribute.
     order : int
@@ -182,7 +271,7 @@ def learn_t_wise(
     ValueError
         If an attribute has not two values, there are more than 65536 products of signs, or as `learn_ising`.
     TypeError
-        As `learn_ising`.
+        As in `learn_ising`.
 
     References
     ----------

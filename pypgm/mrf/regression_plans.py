@@ -31,7 +31,7 @@ class Plan:
     features : list of Feature
     nodes : list of Node
     radius : float
-        Of the L1 ball of each regression's weights.
+        Radius of the L1 ball of each regression's weights.
     read : callable
         Gives the log-potentials that weights stand for.
     """
@@ -57,7 +57,7 @@ def ising_plan(domain: Domain, width: float) -> Plan:
 def pairwise_plan(domain: Domain, width: float) -> Plan:
     """Return a regression for each two codes of an attribute, on indicators of the codes of all others.
 
-    Attributes of two values alone are an Ising model.
+    Attributes of two values only form an Ising model.
     """
     if domain.shape and all(size == 2 for size in domain.shape):
         return ising_plan(domain, width)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
+from pypgm._base.constraints import AtLeast, Positive
 from pypgm._base.numeric import as_generator, checked_integer, checked_real
+from pypgm._base.signatures import checked
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.mrf.sampling import sample
@@ -95,8 +98,8 @@ def structure_sample_size(
 
     Without privacy :math:`\lambda^2 k^4 e^{14\lambda} \log(pk) / \eta^4` records suffice, with :math:`\eta` the least
     strength of an edge. With (epsilon, delta) each of the blocks of subsampling and stability, three times
-    `stability_threshold` of them, takes that many; with zCDP or pure budgets weights must be within :math:`\eta / 2`
-    (`parameter_sample_size`); what is necessary follows from :math:`\eta` itself.
+    `stability_threshold` of them, needs that many; with zCDP or pure budgets weights must be within :math:`\eta / 2`
+    (`parameter_sample_size`); the necessary number follows from :math:`\eta` itself.
 
     Parameters
     ----------
@@ -131,7 +134,7 @@ def structure_sample_size(
 
 
 def frank_wolfe_steps(n_records: float, n_features: int, radius: float, amount: float, *, pure: bool) -> float:
-    r"""Return the number of steps at which what noise adds to the loss and what is left of it are alike.
+    r"""Return the number of steps at which the loss added by noise and the remaining loss are equal.
 
     With n records, q features, a ball of radius :math:`\lambda` and an amount of the budget for the regression it is
     :math:`(\lambda n \sqrt\rho / \log 2q)^{2/3}`, or :math:`(\lambda n \varepsilon / \log 2q)^{1/2}` under a pure
@@ -158,23 +161,23 @@ def excess_risk(
     .. math:: \frac{\lambda^{4/3} \log(nq / \beta)}{(n \sqrt\rho)^{2/3}} + \frac{\lambda \log(1 / \beta)}{\sqrt n},
 
     for the number of steps that makes the first term least, which learners take by default. With T times as many
-    the first term is :math:`(1 / T + 2 \sqrt T) / 3` times that: what is left to descend falls with the steps, noise
-    rises with their root. Under a pure budget, whose noise rises with the steps, it is
-    :math:`\lambda^{3/2} \log(nq / \beta) / (n \varepsilon)^{1/2}`, times :math:`(1 / T + T) / 2`. Constants are set to
-    1; weights of 0 have a loss of log 2.
+    the first term is :math:`(1 / T + 2 \sqrt T) / 3` times that: the remaining descent falls with the steps, noise
+    rises with their root. Under a pure budget, whose noise rises with the steps, it is :math:`\lambda^{3/2} \log(nq /
+    \beta) / (n \varepsilon)^{1/2}`, times :math:`(1 / T + T) / 2`. Constants are set to 1; weights of 0 have a loss of
+    log 2.
 
     Parameters
     ----------
     n_records : float
         n, at least 1.
     n_features : int
-        q, at least 1: of an Ising model as many as attributes.
+        q, at least 1: the number of attributes for an Ising model.
     radius : float
-        :math:`\lambda`, of the ball that is searched.
+        Radius :math:`\lambda` of the searched ball.
     budget : Budget
-        Of one regression: a learner divides its own equally among the attributes.
+        Budget of one regression: a learner divides its own equally among the attributes.
     steps : int, optional
-        Of the regression; by default as many as are best.
+        Number of steps of the regression; the best number by default.
     failure : float
         :math:`\beta`, below 1.
 
@@ -214,7 +217,7 @@ def stability_threshold(budget: Budget) -> float:
     r"""Return the votes above which a graph is released: :math:`1 + \frac2\epsilon \ln\frac1{2\delta}`.
 
     A record changes one block, so one vote moves; votes have Laplace noise of scale 2/epsilon. A graph with votes in
-    one of two neighbouring tables alone has one, and passes with probability at most delta.
+    only one of two neighbouring tables has one vote, and passes with probability at most delta.
 
     Raises
     ------
@@ -238,9 +241,9 @@ class BlockSize:
     Attributes
     ----------
     n_records : int
-        Of one block.
+        Number of records of one block.
     successes, simulated : int
-        In how many of the blocks that were simulated with as many records the graph was found.
+        Number of simulated blocks of this size in which the graph was found, and number of simulated blocks.
     interval : tuple of float
         95 % confidence interval of the probability of success (Clopper and Pearson).
     n_blocks : int or None
@@ -262,17 +265,18 @@ class BlockSize:
         return self.n_records * (self.n_blocks or 1)
 
 
+@checked()
 def simulated_block_size(
     potentials: CliqueVector,
     learn: Callable[[Dataset], object],
     graph: object,
     *,
     budget: Budget | None = None,
-    success: float = 0.99,
-    simulated: int = 400,
+    success: Annotated[float, Positive(below=1)] = 0.99,
+    simulated: Annotated[int, AtLeast(1)] = 400,
     rng: np.random.Generator | int | None = 0,
 ) -> BlockSize:
-    """Return the least size of a block, within a tenth, at which a learner finds a graph as often as asked.
+    """Return the least size of a block, within a tenth, at which a learner finds a graph with a probability.
 
     Sizes are doubled until the part of blocks in which `learn` returns `graph` is at least `success`, then bisected. A
     size is given up as soon as it has failed too often.
@@ -286,7 +290,7 @@ def simulated_block_size(
     graph : object
         Graph that `learn` should return.
     budget : Budget, optional
-        Of epsilon and delta: adds the number of blocks of a stability release, three times its threshold.
+        Budget of epsilon and delta: adds the number of blocks of a stability release, three times its threshold.
     success : float
         Below 1.
     simulated : int
@@ -308,12 +312,9 @@ def simulated_block_size(
     >>> 50 < found.n_records < 300
     True
     """
-    part = checked_real("success", success)
-    if part >= 1:
-        raise ValueError(f"success must be below 1, got {success}")
-    blocks = checked_integer("simulated", simulated, 1)
     n_blocks = None if budget is None else _n_blocks(budget)
-    search = _Search(potentials, learn, graph, blocks, blocks - math.ceil(part * blocks), as_generator(rng))
+    allowed = simulated - math.ceil(success * simulated)
+    search = _Search(potentials, learn, graph, simulated, allowed, as_generator(rng))
     high = _FIRST_BLOCK
     while not search.suffices(high):
         high *= 2
@@ -323,8 +324,8 @@ def simulated_block_size(
     while high > 1.1 * low:
         middle = round(math.sqrt(low * high))
         low, high = (low, middle) if search.suffices(middle) else (middle, high)
-    successes = blocks - search.failures[high]
-    return BlockSize(high, successes, blocks, _interval(successes, blocks), n_blocks, tuple(search.tried()))
+    successes = simulated - search.failures[high]
+    return BlockSize(high, successes, simulated, _interval(successes, simulated), n_blocks, tuple(search.tried()))
 
 
 @dataclass(slots=True, eq=False)
@@ -371,7 +372,7 @@ def _checked_sizes(n_attributes: int, n_values: int) -> tuple[int, int]:
 
 
 def _exp(factor: float, exponent: float) -> float:
-    """Return factor * exp(exponent), inf where that is beyond doubles."""
+    """Return factor * exp(exponent), inf if it exceeds doubles."""
     log = math.log(factor) + exponent
     return math.exp(log) if log < 709 else math.inf
 

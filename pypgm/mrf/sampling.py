@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm._base.constraints import THREADS, AtLeast
 from pypgm._base.html import Shown
-from pypgm._base.numeric import as_generator, check_choice, checked_integer, checked_threads
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import checked
 from pypgm.bayes.sampling import draw_ancestral
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
@@ -122,13 +124,13 @@ class Sample(Shown):
     Attributes
     ----------
     data : Dataset
-        The records, uint8 columns. Those of Gibbs sampling stand draw by draw: chain 0, chain 1, ….
+        The records, uint8 columns. Records of Gibbs sampling are in the order of draws: chain 0, chain 1, ….
     method : {"exact", "coupling", "gibbs"}
         Records are independent unless it is "gibbs".
     n_chains : int
         Chains of Gibbs sampling; the number of records otherwise.
     sweeps : int
-        Passes over all nodes: those of a chain, or the most that coupling from the past needed; 0 if exact.
+        Passes over all nodes: of a chain, or the most that coupling from the past needed; 0 if exact.
     """
 
     data: Dataset
@@ -168,16 +170,17 @@ class _Job:
         return Dataset({name: codes[i, : self.n_records] for i, name in enumerate(domain)}, domain)
 
 
+@checked()
 def sample(
     potentials: CliqueVector,
-    rows: int,
+    rows: Annotated[int, AtLeast(1)],
     *,
     method: Method = "auto",
-    n_chains: int = 64,
-    burn_in: int = 1000,
-    thin: int = 10,
+    n_chains: Annotated[int, AtLeast(1)] = 64,
+    burn_in: Annotated[int, AtLeast(0)] = 1000,
+    thin: Annotated[int, AtLeast(1)] = 10,
     rng: np.random.Generator | int | None = None,
-    n_threads: int = 0,
+    n_threads: Annotated[int, THREADS] = 0,
 ) -> Sample:
     r"""Draw records from the distribution whose log-density is a sum of tables.
 
@@ -195,12 +198,12 @@ def sample(
         model; records depend on each other and on `burn_in`: look at `Sample.r_hat` and `Sample.effective_size`.
         "auto": the first of them that applies and is fast.
     n_chains, burn_in, thin : int
-        Of Gibbs sampling: chains, each from a uniform state of its own; sweeps before the first record; sweeps a
-        record. Coupling and exact sampling do not use them.
+        For Gibbs sampling: chains, each from its own uniform state; sweeps before the first record; sweeps per record.
+        Coupling and exact sampling do not use them.
     rng : Generator, int or None
         Source of the one seed on which the records depend.
     n_threads : int
-        0 for all; the records do not depend on it.
+        Number of threads, 0 for all; the records do not depend on it.
 
     Returns
     -------
@@ -209,7 +212,7 @@ def sample(
     Raises
     ------
     ValueError
-        If potentials are NaN, infinite or of more than 256 values an attribute; if the model does not suit `method`,
+        If potentials are NaN, infinite or of more than 256 values per attribute; if the model does not suit `method`,
         or a number is out of range.
     ModelTooLargeError
         If `method` is "exact" and the junction tree does not fit.
@@ -229,14 +232,11 @@ def sample(
     >>> bool(abs((drawn.data.columns["a"] == drawn.data.columns["b"]).mean() - 1 / (1 + np.exp(-1))) < 0.01)
     True
     """
-    check_choice("method", method, get_args(Method))
     check_logarithms(potentials)
     _check_sizes(potentials.domain)
-    rows = checked_integer("rows", rows, 1)
-    chains = checked_integer("n_chains", n_chains, 1)
-    plan = (chains, checked_integer("burn_in", burn_in), checked_integer("thin", thin, 1), -(-rows // chains))
+    plan = (n_chains, burn_in, thin, -(-rows // n_chains))
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
-    job = _Job(potentials, rows, seed, checked_threads(n_threads))
+    job = _Job(potentials, rows, seed, n_threads)
     if method == "exact" or (method == "auto" and _is_small(potentials)):
         return _exact(job)
     if not np.isfinite(potentials.values).all():
@@ -250,7 +250,7 @@ def sample(
 def _check_sizes(domain: Domain) -> None:
     for name, size in zip(domain.attributes, domain.shape, strict=True):
         if size > _MOST_CODES:
-            raise ValueError(f"sampling takes up to {_MOST_CODES} values an attribute; {name!r} has {size}")
+            raise ValueError(f"sampling takes up to {_MOST_CODES} values per attribute; {name!r} has {size}")
 
 
 def _is_small(potentials: CliqueVector) -> bool:
@@ -261,7 +261,7 @@ def _is_small(potentials: CliqueVector) -> bool:
 
 
 def _exact(job: _Job) -> Sample:
-    """Draw each attribute given those of its clique that are drawn already, root first."""
+    """Draw each attribute given the drawn ones of its clique, root first."""
     tree = JunctionTree.of(job.potentials)
     conditionals: dict[str, Factor] = {}
     for node, table in zip(tree.nodes, tree.tables(job.potentials, n_threads=job.n_threads), strict=True):

@@ -1,4 +1,4 @@
-"""Graph that most blocks of the records agree on, released if it is stable: subsample and aggregate."""
+"""Graph on which most blocks of the records agree, released if it is stable: subsample and aggregate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Agreement:
     threshold : int
         Noisy votes that are needed.
     scale : Fraction
-        Of the discrete Laplace noise on votes.
+        Scale of the discrete Laplace noise on votes.
     """
 
     edges: Edges | None
@@ -53,13 +53,13 @@ class Stability:
 
     Every record gets a block by itself, uniformly, from the secure source. Given all assignments, a person with k
     records, added, removed or replaced, changes at most k blocks, and each of them moves one vote from a graph to
-    another: votes are neighbours under "replace" with k records a person, whatever the relation of the records. They
+    another: votes are neighbours under "replace" with k records per person, whatever the relation of the records. They
     get discrete Laplace noise of scale 2 k / epsilon, and a graph is released if it has the most noisy votes, at least
-    a threshold that a graph with votes of one person alone reaches with probability at most delta.
+    a threshold that a graph with votes of only one person reaches with probability at most delta.
 
-    A vote must depend on its block alone. It is read as a graph of plain integers, `Edges`, whatever holds them, before
-    it is counted, so that equal votes are one and the same. All else counts as the vote for no edge, as does a vote
-    that raises: a refusal, whatever it said, would tell that some block is odd. Warnings are not heard.
+    A vote must depend only on its block. It is read as a graph of plain integers, `Edges`, whatever holds them, before
+    it is counted, so that equal votes are one and the same. Any other result counts as the vote for no edge, as does a
+    vote that raises: any refusal would reveal that some block is unusual. Warnings are not heard.
 
     References
     ----------
@@ -122,7 +122,7 @@ class Stability:
         ]
 
     def _voted(self, block: Dataset) -> Edges:
-        """Return the vote of a block; where there is none, that for no edge: neither errors nor warnings may tell."""
+        """Return the vote of a block, or that for no edge without one: neither errors nor warnings may reveal it."""
         return unheard(lambda: _as_graph(self._vote(block)), ())
 
 

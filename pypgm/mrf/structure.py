@@ -1,4 +1,4 @@
-"""The graph of a Markov random field, learned under differential privacy."""
+"""The graph of a Markov random field, learned under differential privacy: by thresholds, or stable over blocks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from pypgm._base.html import Shown
-from pypgm._base.numeric import checked_integer, checked_real
+from pypgm._base.numeric import check_choice, checked_integer, checked_real
+from pypgm.data import Dataset
 from pypgm.estimation.limits import LIMIT_DEFAULTS
-from pypgm.mrf.field_run import FieldOptions, FieldRun
+from pypgm.mrf.field import draw_edges
 from pypgm.mrf.nonprivate_learning import fit_logistic
-from pypgm.mrf.pictures import draw_edges
+from pypgm.mrf.private_learning import FieldOptions, FieldRun
 from pypgm.mrf.regression_plans import pairwise_plan
-from pypgm.mrf.stability import Stability
+from pypgm.mrf.stability import Edges, Stability
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.noise import laplace_threshold
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, isqrt_down
 from pypgm.privacy.tables import takes_any_table
 
@@ -27,13 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Unpack
 
-    from pypgm.data import Dataset
     from pypgm.data.sources.frames import Frame
     from pypgm.data.sources.layout import Layout
     from pypgm.mrf.field_release import FieldRelease
-    from pypgm.mrf.stability import Edges
     from pypgm.privacy.ledger_report import LedgerReport
-    from pypgm.privacy.private_table import Counts, PrivateTable
+    from pypgm.privacy.private_table import Counts
+
 
 _BLOCKS_A_THRESHOLD = 3
 _BITS = 40
@@ -83,7 +84,7 @@ class Structure(Shown):
         return graph
 
     def none_probability(self, votes: Sequence[int]) -> float:
-        """Return with what probability no graph is released, if blocks vote as supposed.
+        """Return the probability that no graph is released, for supposed votes of blocks.
 
         Parameters
         ----------
@@ -93,7 +94,7 @@ class Structure(Shown):
         Raises
         ------
         ValueError
-            If no blocks voted, or votes are not those of so many blocks.
+            If no blocks voted, or votes are not those of `n_blocks` blocks.
         """
         counts = [checked_integer("votes", v, 1) for v in votes]
         if self.n_blocks == 0 or sum(counts) != self.n_blocks:
@@ -105,19 +106,19 @@ class Structure(Shown):
         return self if self.release is None else replace(self, release=self.release.of_table(layout, source))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the attributes on a circle, edges the wider the stronger.
+        """Draw the attributes on a circle, with stronger edges wider.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones by default.
+            New axes by default.
 
         Raises
         ------
         ValueError
             If no graph was stable.
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         if self.edges is None:
             raise ValueError("no graph was stable: there is none to draw")
@@ -147,25 +148,25 @@ def learn_structure(
 
     "threshold" learns a field by `learn_pairwise` and keeps the edges of at least half of the least strength.
     "stability" learns no weights: the records are split at random into blocks, in each of which `fit_logistic` votes
-    for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, else none.
-    If blocks are large enough to be right, this takes far fewer records. Smaller blocks disagree, and no graph is
+    for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, otherwise
+    none. If blocks are large enough to be right, this takes far fewer records. Smaller blocks disagree, and no graph is
     released; but blocks of a dozen records may all vote for too many edges, which are then released: a vote says that
     blocks agree, not that they are right. `simulated_block_size` estimates the records that a block needs.
 
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure noise
-        and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget, an open table or a
-        schema with open columns needs a `reserved_delta`.
+        Arguments of `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure
+        noise and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget, an open table
+        or a schema with open columns needs a `reserved_delta`.
     radius : float
         :math:`\lambda`, public: at least the width of the model.
     eta : float
         Public: the least strength that an edge has, its largest absolute weight in the centred gauge.
     method : {"threshold", "stability"}
     n_blocks : int, optional
-        Of "stability": by default three times the votes that are needed. `simulated_block_size` estimates
-        the records that a block needs.
+        Number of blocks for "stability"; by default three times the votes that are needed. `simulated_block_size`
+        estimates the records that a block needs.
 
     Returns
     -------
@@ -175,9 +176,10 @@ def learn_structure(
     Raises
     ------
     ValueError
-        If a number is out of range, an option is of the other method, "stability" has no delta, or as `learn_pairwise`.
+        If a number is out of range, an option is of the other method, "stability" has no delta, or as in
+        `learn_pairwise`.
     TypeError
-        As `learn_pairwise`.
+        As in `learn_pairwise`.
 
     References
     ----------
@@ -197,8 +199,7 @@ def learn_structure(
     """
     width, least = checked_real("radius", radius), checked_real("eta", eta) / 2
     stable = method == "stability"
-    if method not in {"threshold", "stability"}:
-        raise ValueError(f"method must be 'threshold' or 'stability', got {method!r}")
+    check_choice("method", method, ("threshold", "stability"))
     if (steps if stable else n_blocks) is not None:
         raise ValueError("steps are for the method 'threshold', n_blocks for 'stability'")
     if stable and options.get("budget") is None and epsilon is not None:

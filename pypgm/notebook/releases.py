@@ -125,7 +125,7 @@ def _private_table(shown: PrivateTable) -> Markup:
 
 
 def _promise(promise: Promise) -> list[Markup]:
-    """Return the line on what is not protected, then the guarantee in words."""
+    """Return the line on the missing protection, then the guarantee in words."""
     first = [warning(element("b", line)) for line in caveat_lines(promise)]
     if promise.not_private:
         return first

@@ -152,13 +152,13 @@ def _workload(shown: Workload) -> Markup:
 
 
 def named(label: object) -> str:
-    """Return a label for a reader, cut where it is long."""
+    """Return a label for a reader, cut if it is long."""
     shown = label_text(label)
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
 
 
 def spark(values: NDArray[np.float64], *, average: bool = False) -> Markup:
-    """Return numbers as small bars; sums or means of neighbours where there are many."""
+    """Return numbers as small bars; sums or means of neighbours if there are many."""
     shown = np.maximum(np.nan_to_num(values, posinf=0.0), 0.0)
     parts = [float(p.mean() if average else p.sum()) for p in np.array_split(shown, _BARS) if p.size]
     top = max(parts, default=0.0) or 1.0
@@ -171,7 +171,7 @@ def spark(values: NDArray[np.float64], *, average: bool = False) -> Markup:
 
 
 def _pivot(counts: Factor, errors: Factor | None = None) -> Markup:
-    """Return a table with the last attribute across where it is short, else with a row for each cell."""
+    """Return a table with the last attribute across if it is short, otherwise with a row for each cell."""
     domain, cells = counts.domain, counts.datavector()
     spread = None if errors is None else REACH * errors.datavector()
     across = len(domain) > 1 and domain.shape[-1] <= _COLUMNS

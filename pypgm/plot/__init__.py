@@ -5,10 +5,8 @@ They need matplotlib, the extra ``plot``; graphs are laid out by Graphviz where 
 
 from __future__ import annotations
 
-from pypgm.plot.bar_charts import bars
 from pypgm.plot.budgets import budget, privacy
-from pypgm.plot.counts import marginal, pairs, table
-from pypgm.plot.graphs import network, regions, tree
-from pypgm.plot.solving import convergence
+from pypgm.plot.counts import bars, marginal, pairs, table
+from pypgm.plot.solving import convergence, network, regions, tree
 
 __all__ = ["bars", "budget", "convergence", "marginal", "network", "pairs", "privacy", "regions", "table", "tree"]

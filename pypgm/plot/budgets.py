@@ -34,14 +34,14 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     ----------
     spent : Release, Ledger or LedgerReport
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument has no ledger.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -90,14 +90,14 @@ def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> A
     spent : Release, Ledger, LedgerReport or Budget
         Ledger or budget in rho: a pure budget has one epsilon for all deltas.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument has no budget.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def _colours(shares: Sequence[Share]) -> list[str]:
 
 
 def _title(ax: Axes, spent: Release | LedgerReport | Budget, text: str) -> None:
-    """Write a title below the line on what is not protected; a ledger or budget alone knows no schema."""
+    """Write a title below the line on the missing protection; a ledger or budget by itself knows no schema."""
     ledger = LedgerReport(spent) if isinstance(spent, Budget) else _ledger(spent)
     promise = getattr(spent, "promise", None) or Promise.of(ledger, "")
     lines = [*textwrap.wrap(promise.reservation, _TITLE_WIDTH), text]

@@ -3,28 +3,118 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm._base.canvas import BLUE, INK, PALE, RED, axes_of, plain_text
+from pypgm._base.canvas import BLUE, GREY, INK, PALE, RED, axes_of, new_figure, plain_text
 from pypgm._base.clock import Clock
 from pypgm._base.student import LEVEL_TEXT, REACH
 from pypgm._base.terminal import escaped
 from pypgm.bayes.network_release import NetworkRelease
 from pypgm.data import Dataset
+from pypgm.data.sources.files import replacing
 from pypgm.domain import as_clique, check_kind
 from pypgm.evaluation import evaluate
+from pypgm.factor import Factor
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.model import Model
-from pypgm.report import cells
+from pypgm.report import cells, compare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from pypgm.release import Release
+
+
+def bars(
+    path: str | os.PathLike[str],
+    synthetic: Sequence[Factor],
+    title: str,
+    *,
+    unsafe_data: Sequence[Factor],
+    errors: Sequence[Factor | None] = (),
+    titles: Sequence[str] = (),
+) -> None:
+    """Draw real and synthetic counts as bars, a panel for each table; the real ones are marked as not private.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A PNG file, written whole or not at all.
+    synthetic : sequence of Factor
+        Counts of the synthetic records.
+    title : str
+    unsafe_data : sequence of Factor
+        Counts of the real records over the same attributes.
+    errors : sequence of Factor or None, optional
+        Expected error of each synthetic count, drawn as a 90 % error bar.
+    titles : sequence of str, optional
+        Titles of the panels; by default the names of the attributes.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib, the extra ``plot``, is not installed.
+    OSError
+        If the picture cannot be written.
+
+    Examples
+    --------
+    >>> bars("ages.png", [synthetic.project("age")], "Ages", unsafe_data=[data.project("age")])  # doctest: +SKIP
+    """
+    heights = [1.0 + max(t.datavector().size for t in synthetic[i : i + 2]) for i in range(0, len(synthetic), 2)]
+    figure = new_figure(11, 1.2 + 0.4 * sum(heights))
+    figure.set_facecolor("white")
+    grid = figure.subplots(len(heights), 2, squeeze=False, gridspec_kw={"height_ratios": heights})
+    panels = list(grid.flat)
+    bars_of = errors or [None] * len(synthetic)
+    names = titles or [" × ".join(table.domain.attributes) for table in synthetic]
+    for panel, drawn, real, spread, name in zip(panels, synthetic, unsafe_data, bars_of, names, strict=False):
+        _panel(panel, drawn, real, spread, name)
+    for panel in panels[len(synthetic) :]:
+        panel.set_visible(False)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower left", ncols=3, frameon=False, fontsize=11)
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=144)
+
+
+def _panel(panel: Axes, synthetic: Factor, unsafe_data: Factor, errors: Factor | None, title: str) -> None:
+    names, real, drawn = zip(*compare(synthetic, unsafe_data=unsafe_data), strict=True)
+    places = range(len(names))
+    panel.barh([p - 0.2 for p in places], real, 0.38, color=GREY, label="real (not private)")
+    panel.barh([p + 0.2 for p in places], drawn, 0.38, color=BLUE, label="synthetic")
+    reach = [0.0] * len(names)
+    if errors is not None:
+        reach = (REACH * errors.datavector()).tolist()
+        heights = [p + 0.2 for p in places]
+        label = f"error to expect ({LEVEL_TEXT})"
+        panel.errorbar(drawn, heights, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.2, capsize=2, label=label)
+    for shift, counts, ends in ((-0.2, real, [0.0] * len(names)), (0.2, drawn, reach)):
+        for place, count, end in zip(places, counts, ends, strict=True):
+            panel.annotate(
+                f"{count:,.0f}",
+                (max(count + end, 0.0), place + shift),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+                color=INK,
+            )
+    panel.set_yticks(list(places), names, color=INK)
+    panel.invert_yaxis()
+    panel.margins(x=0.12)
+    panel.set_title(title, loc="left", fontsize=12, color=INK)
+    panel.xaxis.set_visible(False)
+    panel.tick_params(axis="y", length=0)
+    panel.spines[["top", "right", "bottom"]].set_visible(False)
+    panel.spines["left"].set_color(PALE)
+
 
 _MAX_BARS, _MAX_ATTRIBUTES = 60, 40
 _CELLS = 10**6  # of a pair whose error is computed, at most
@@ -39,7 +129,7 @@ def marginal(
     unsafe_data: Dataset | None = None,
     errors: bool = True,
 ) -> Axes:
-    """Draw a marginal as bars with 90 % error bars; beside it those of synthetic and of real records.
+    """Draw a marginal as bars with 90 % error bars; beside them those of synthetic and of real records.
 
     Parameters
     ----------
@@ -47,7 +137,7 @@ def marginal(
     clique : str or sequence of str
         Attributes; at most 60 cells are drawn, those with the largest counts.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
     synthetic : Dataset, optional
         Records drawn from the release.
     unsafe_data : Dataset, optional
@@ -60,7 +150,7 @@ def marginal(
     ValueError
         If the clique is not in the domain.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -125,7 +215,7 @@ def pairs(
     answers : Release or model
         Release or model that holds its measurements.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
     attributes : sequence of str, optional
         Attributes whose pairs are drawn; by default all, or the first 40.
     unsafe_data : Dataset, optional
@@ -140,7 +230,7 @@ def pairs(
     TypeError
         If the errors of its kind of model are unknown.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -205,8 +295,8 @@ def _heat_map(
         ax.set_yticks(range(n), names, fontsize=size + 1, color=INK, parse_math=False)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        kind = "from the real records (not private)" if is_real else "to be expected"
-        ax.set_title(f"Error of pairs {kind}", loc="left", fontsize=11, color=RED if is_real else INK)
+        title = "Error of pairs from the real records (not private)" if is_real else "Expected error of pairs"
+        ax.set_title(title, loc="left", fontsize=11, color=RED if is_real else INK)
         ax.figure.colorbar(image, ax=ax, shrink=0.7, label="percentage points (total variation)")
     return ax
 
@@ -219,7 +309,7 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
     release : NetworkRelease
     attribute : str
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
@@ -228,7 +318,7 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
     TypeError
         If the release is of another kind of model.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------

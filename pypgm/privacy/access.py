@@ -43,7 +43,7 @@ class ChargedNoise:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """Ledger and randomness for one step; for the code of this package alone, which is trusted to charge first.
+    """Ledger and randomness for one step; only for the code of this package, which is trusted to charge first.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Access:
         BudgetError
             If the charges do not fit; then nothing is entered.
         ValueError, ImportError
-            As for `charge_noise`.
+            See `charge_noise`.
         """
         made: dict[tuple[int, int], ChargedNoise] = {}
         each = []

@@ -76,11 +76,11 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
     if stated is not None and relation.records_per_person != stated:
         raise ValueError(
             f"the schema of the records states records_per_person={stated}, and privacy has "
-            f"{relation.records_per_person}: the number is the schema's, and neighbours= alone takes it from there"
+            f"{relation.records_per_person}: the schema sets the number, so pass neighbours= without privacy="
         )
     if person and relation.person not in {(), person}:
         raise ValueError(
-            f"the schema of the records knows persons by {listed(list(map(repr, person)))}, and privacy by "
+            f"the schema of the records identifies persons by {listed(list(map(repr, person)))}, and privacy by "
             f"{listed(list(map(repr, relation.person)))}: leave person out there"
         )
     return Privacy(relation.neighbours, stated, person) if person else relation

@@ -29,7 +29,7 @@ class Budget:
     delta : int, float, Fraction, Decimal or str, optional
         In [0, 1); 0 is pure differential privacy.
     rho : int, float, Fraction, Decimal or str, optional
-        More than 0; alone.
+        More than 0; without epsilon and delta.
     reserved_delta : int, float, Fraction, Decimal or str
         Part of the guarantee's delta that is kept for steps which fail with some probability, such as the threshold
         of a histogram with unknown keys; beside epsilon and delta it must stay below `delta`. 0 by default.
@@ -100,7 +100,7 @@ class Budget:
         return {name: value for name, value in named.items() if value}
 
     def __repr__(self) -> str:
-        return f"Budget({', '.join(f'{name}={_short(value)}' for name, value in self.arguments().items())})"
+        return f"Budget({', '.join(f'{name}={short(value)}' for name, value in self.arguments().items())})"
 
 
 def own_budget(budget: Budget) -> Budget:
@@ -121,7 +121,7 @@ def _positive(name: str, value: Number) -> Fraction:
     if exact <= 0:
         raise ValueError(f"{name} must be more than 0, got {shown(value)}")
     if exact > Fraction(sys.float_info.max):
-        raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, the largest double, and is more")
+        raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, the largest double, but is more")
     return exact
 
 
@@ -132,5 +132,6 @@ def _delta(value: Number) -> Fraction:
     return exact
 
 
-def _short(value: Fraction) -> str:
+def short(value: Fraction) -> str:
+    """Return a rational to six digits."""
     return f"{float(value):.6g}"

@@ -13,7 +13,7 @@ from pypgm.privacy.laws import Law, law_of, own_law
 from pypgm.privacy.rational import as_fraction
 
 COUNTING = "counting groups of columns"
-"""Purpose of a measurement, of however many columns."""
+"""Purpose of a measurement of any number of columns."""
 
 _PURPOSES = {  # of what is done
     "measure": COUNTING,
@@ -53,7 +53,7 @@ class Charge:
     ValueError
         If the law has no guarantee in the unit.
     TypeError
-        If the law is not one of these.
+        If the law is not a `Law`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Charge:
 
     @property
     def delta(self) -> Fraction:
-        """Probability that the step fails to protect: of a threshold, or stated; else 0."""
+        """Probability that the step fails to protect: of a threshold, or stated; otherwise 0."""
         return self.law.delta
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def purpose_of(charge: Charge) -> str:
 
 
 def charges(entries: Sequence[tuple[str, str, Law, str]], unit: Unit) -> list[Charge]:
-    """Return lines made of what, on, law and within; a law that several entries share is checked and copied once."""
+    """Return lines made of step, object, law and allocation; a law that entries share is checked and copied once."""
     first: dict[int, Charge] = {}
     lines = []
     for what, on, law, within in entries:

@@ -68,7 +68,7 @@ class _Part:
 
 
 def has_rows(data: Counts) -> bool:
-    """Return whether a table has the codes of its records, and not their counts alone."""
+    """Return whether a table has the codes of its records, and not only their counts."""
     return isinstance(data, Dataset | Ordered)
 
 

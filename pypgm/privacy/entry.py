@@ -111,7 +111,7 @@ class Handed:
         return self.__held.pop()
 
     def drop(self) -> None:
-        """Forget the records, if nobody took them."""
+        """Forget the records if they were not taken."""
         self.__held.clear()
 
 
@@ -154,7 +154,7 @@ class Entry:
     BudgetError
         If the budget of an open table is spent.
     TypeError
-        If the budget or the relation is given twice or not at all, or beside a table that has them already.
+        If the budget or the relation is given twice or not at all, or for a table that has them already.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ def unwarned() -> Iterator[None]:
 def unheard(work: Callable[[], T], otherwise: T) -> T:
     """Return the result of the caller's own code that is shown records, or a fixed value if it fails.
 
-    Neither errors nor warnings may reveal a record, and an exit is an error; `KeyboardInterrupt` alone comes from
+    Neither errors nor warnings may reveal a record, and an exit is an error; only `KeyboardInterrupt` comes from
     outside.
     """
     with unwarned():

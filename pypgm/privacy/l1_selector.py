@@ -43,7 +43,7 @@ class L1Selector(Selector[Estimate]):
         super().__init__(access, candidates, estimate)
 
     def compare(self, by: Estimate, candidates: Sequence[Clique] | None = None) -> None:
-        """Score by other estimates from now on, those of a new model; cliques are not counted again.
+        """Score by other estimates from now on, such as those of a new model; cliques are not counted again.
 
         Parameters
         ----------

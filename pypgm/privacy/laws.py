@@ -153,7 +153,7 @@ class DiscreteGaussian(Noise):
     ValueError
         If a number is out of its range or not finite, or the threshold does not keep its delta.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     References
     ----------
@@ -195,7 +195,7 @@ class DiscreteGaussian(Noise):
 
     @property
     def stddev(self) -> float:
-        """Standard deviation, in counts; at most this."""
+        """Upper bound of the standard deviation, in counts."""
         return math.sqrt(self.variance)
 
     def adder(self, sampler: Sampler) -> Adder:
@@ -231,14 +231,14 @@ class DiscreteLaplace(Noise):
     sensitivity : number
         The most that the answers change in the L1 norm; an integer.
     largest_change, threshold, records_per_person, delta : number, optional
-        As for `DiscreteGaussian`.
+        See `DiscreteGaussian`.
 
     Raises
     ------
     ValueError
         If a number is out of its range or not finite, or the threshold does not keep its delta.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     Examples
     --------
@@ -314,7 +314,7 @@ class Exponential(Law):
     ValueError
         If a number is out of its range or not finite, or one of `draws` and `composed` is missing.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     References
     ----------
@@ -358,12 +358,12 @@ class Exponential(Law):
         return sampler.select_top(scores, self.epsilon / (self.score_range * steps), count)
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return epsilon, or in rho an eighth of its square, times the number of draws that compose."""
+        """Return epsilon, or an eighth of its square as rho, times the number of draws that compose."""
         times = self.composed or 1
         return times * (self.epsilon if unit == "epsilon" else self.epsilon**2 / 8)
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return the hull of all losses of range epsilon; None if a person may change more draws, each by less."""
+        """Return the hull of all losses of range epsilon, None if a person may change several draws, each by less."""
         times = self.composed or 1
         if times < (self.draws or 1):
             return Law.dominating(self, unit)
@@ -377,14 +377,14 @@ class PermuteAndFlip(Law):
     Parameters
     ----------
     epsilon, score_range : number
-        As for `Exponential`.
+        See `Exponential`.
 
     Raises
     ------
     ValueError
         If a number is out of its range or not finite.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     References
     ----------
@@ -441,7 +441,7 @@ class PoissonSample(Law):
     ValueError
         If a number is out of its range or not finite, or epsilon is another one.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     References
     ----------
@@ -486,7 +486,7 @@ class PoissonSample(Law):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Stated(Law):
-    """Step of one's own, which its author states to be rho-zCDP or epsilon-DP, but for delta.
+    """Step of a user, whose author states that it is rho-zCDP or epsilon-DP, up to delta.
 
     Parameters
     ----------
@@ -500,7 +500,7 @@ class Stated(Law):
     ValueError
         If not exactly one is given, or a number is out of its range or not finite.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     Examples
     --------
@@ -556,16 +556,16 @@ def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> La
     ----------
     name : str
     parameters : mapping of str to number
-        As `Law.parameters`.
+        See `Law.parameters`.
     delta : number
-        As `Law.delta`.
+        See `Law.delta`.
 
     Raises
     ------
     ValueError
         If there is no such law, it has other parameters, one is out of its range, or it does not fail.
     TypeError
-        If a parameter is no number.
+        If a parameter is not a number.
 
     Examples
     --------

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from pypgm._base.constraints import one_of
 from pypgm.errors import BudgetError
-from pypgm.privacy.budget import Budget
+from pypgm.privacy.budget import Budget, short
 from pypgm.privacy.charge import Charge, charges
 from pypgm.privacy.laws import Law
-from pypgm.privacy.ledger_report import LedgerReport, short
+from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.observer import Observer, the_observer
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
@@ -36,7 +36,7 @@ class Ledger(LedgerReport):
     may charge it. All its charges are for one neighbour relation, that of the first table entered.
 
     An interrupt at any point leaves the ledger usable. Each change is one assignment: a line, an allocation or its end
-    is there or not; the amounts spent, held and left follow from these alone.
+    exists or not; the amounts spent, held and left follow only from these.
 
     Parameters
     ----------
@@ -156,10 +156,10 @@ class Ledger(LedgerReport):
     def allocate(
         self, name: str, *, amount: Number | None = None, fraction: Number | None = None, reserved_delta: Number = 0
     ) -> Ledger:
-        """Set aside part of the remaining budget, in a ledger of its own.
+        """Set aside part of the remaining budget, in a separate ledger.
 
         The part's charges are entered here as well, under its name. Until it is closed the part is held; closing it (at
-        the end of a ``with`` block) returns what was not spent and ends all charging to it. Allocations may be nested.
+        the end of a ``with`` block) returns the unspent rest and ends all charging to it. Allocations may be nested.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Ledger(LedgerReport):
         on : str
             The object of the step: the clique, or the candidates.
         law : Law
-            One of `pypgm.privacy.laws`. The ledger cannot check the cost of a step of one's own, `Stated`: its report
+            Law of `pypgm.privacy.laws`. The ledger cannot check the cost of a user's own step, `Stated`: its report
             names it as the caller's claim.
         within : str
             The place of the line in another ledger, "outer / inner", which goes into the line.
@@ -253,7 +253,7 @@ class Ledger(LedgerReport):
         ValueError
             If the law has no guarantee in the budget's unit.
         TypeError
-            If it is no law of `pypgm.privacy.laws`.
+            If it is not a law of `pypgm.privacy.laws`.
 
         Examples
         --------
@@ -270,7 +270,7 @@ class Ledger(LedgerReport):
         Parameters
         ----------
         what : str
-            The step, the same each time.
+            Name of the step, the same each time.
         laws : sequence of (str, Law)
             The object of each step, and the law that it will draw from; a law that several steps share is checked once.
 
@@ -282,7 +282,7 @@ class Ledger(LedgerReport):
         Raises
         ------
         BudgetError, ValueError, TypeError
-            As for `charge`.
+            See `charge`.
 
         Examples
         --------

@@ -13,7 +13,7 @@ from pypgm._base.html import Shown
 from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
 from pypgm.files.format import LEDGER
-from pypgm.privacy.budget import Budget, check_new, own_budget
+from pypgm.privacy.budget import Budget, check_new, own_budget, short
 from pypgm.privacy.charge import Charge, charges
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
@@ -42,7 +42,7 @@ class LedgerReport(Shown):
     privacy : Privacy, optional
         The neighbour relation they were made for.
     not_private : str
-        Why they protect nobody; empty where they do.
+        Reason why they protect nobody; empty if they protect.
 
     Raises
     ------
@@ -117,13 +117,12 @@ class LedgerReport(Shown):
         return self._budget.reserved_delta - self.spent_delta()
 
     def report(self, most: int | None = None) -> str:
-        """Return a table of the charges, one a line, and the sum.
+        """Return a table of the charges, one per line, and the sum.
 
         Parameters
         ----------
         most : int, optional
-            Number of lines at most, those of the largest cost; equal charges then share one line, which gives their
-            number.
+            Most lines, which are those of the largest cost; equal charges then share one line with their number.
         """
         entries = [(*_described(line), line.cost) for line in self.lines]
         entries = entries if most is None else _shortened(entries, most)
@@ -154,7 +153,7 @@ class LedgerReport(Shown):
         Raises
         ------
         ValueError
-            If no delta is named, or it leaves nothing beside the budget's `reserved_delta`.
+            If no delta is named, or it leaves nothing after the budget's `reserved_delta`.
 
         Examples
         --------
@@ -177,7 +176,7 @@ class LedgerReport(Shown):
         Raises
         ------
         ValueError
-            If no delta is named, or it leaves nothing beside what was charged in probabilities of failure.
+            If no delta is named, or it leaves nothing after what was charged in probabilities of failure.
         """
         return _converted(self._budget, self.spent(), self.spent_delta(), delta)
 
@@ -280,11 +279,6 @@ def _checked_lines(lines: Sequence[Charge], budget: Budget) -> Sequence[Charge]:
     return recharged
 
 
-def short(value: Fraction) -> str:
-    """Return a rational to six digits."""
-    return f"{float(value):.6g}"
-
-
 def upward(value: Fraction) -> float:
     """Return the least float that is not below a rational."""
     nearest = float(value)
@@ -308,9 +302,9 @@ def dp_events(ledger: LedgerReport) -> DpEvent:
 
     Under a budget in rho every line is an event of zCDP, for `dp_accounting.rdp.RdpAccountant`. Under a pure budget it
     is a unit change of discrete Laplace noise, the worst case of its epsilon, for `dp_accounting.pld.PLDAccountant`.
-    Events of continuous Gaussian and Laplace noise are not used, as the discrete laws lose a little more, nor events of
-    exponential mechanisms, whose number one of its accountants ignores. Probabilities of failure are not in the event:
-    subtract `Ledger.spent_delta()` from delta.
+    Events of continuous Gaussian and Laplace noise are not used, as the discrete laws lose a little more; neither are
+    events of exponential mechanisms, whose number one of its accountants ignores. Probabilities of failure are not in
+    the event: subtract `Ledger.spent_delta()` from delta.
 
     Parameters
     ----------

@@ -36,10 +36,11 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     """Return an epsilon for which the charges are (epsilon, delta)-DP, by numerical composition, rounded upward.
 
     Like `Ledger.realised_epsilon`, this figure is a guarantee if the steps were fixed beforehand. It is never above
-    that one, which follows from zCDP alone and is returned if the distributions give no less, as may happen if
-    exponential mechanisms take a good part of the budget. Discrete Gaussian and Laplace lines whose answers each change
-    by at most 1 enter by the exact law, exponential mechanisms by the worst pair of their range, everything else with a
-    pure epsilon by randomized response. Lines of which only rho is known are converted separately, with half of delta.
+    that one, which follows only from zCDP and is returned if the distributions give no less, as may happen if
+    exponential mechanisms take a large part of the budget. Discrete Gaussian and Laplace lines whose answers each
+    change by at most 1 enter by the exact law, exponential mechanisms by the worst pair of their range, everything
+    else with a pure epsilon by randomized response. Lines of which only rho is known are converted separately, with
+    half of delta.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def _tilted_sum(
 
 
 def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
-    """Return the powers by repeated squaring, whose rounding is bounded where that of a library's power is not."""
+    """Return the powers by repeated squaring, whose rounding is bounded, unlike that of a library's power."""
     result = np.ones_like(base)
     while exponent:
         if exponent & 1:

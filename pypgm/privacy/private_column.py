@@ -94,9 +94,10 @@ class PrivateColumn(Guarded):
     `private_quantiles`, `private_bounds` and `sparse_histogram` take it; `PrivateTable.column` makes one of an
     attribute. No value is looked at before a charge, and none can raise an error:
 
-    - as a number, a value is what ``float`` makes of it; numbers too large are infinite; NaN, None, text that is no
-      number and all else are nulls, which have no rank and are counted in no cell;
-    - as a key, a value is itself if it is text or an integer (1.0 and True are 1); all else are nulls, which are
+    - as a number, a value is read by ``float``; numbers too large are infinite; NaN, None, text that is not a number
+    and all other values are nulls, which have no rank and are counted in no cell;
+    - as a key, a value is itself if it is text or an integer (1.0 and True are 1); all other values are nulls, which
+    are
       never released.
 
     Parameters
@@ -115,7 +116,7 @@ class PrivateColumn(Guarded):
     Raises
     ------
     TypeError
-        If the values are not a sequence, but text or an iterator, say.
+        If the values are not a sequence, such as a text or an iterator.
     ValueError
         If the values have more than one dimension, or the ledger is bound to another relation.
 
@@ -240,12 +241,12 @@ def sparse_histogram(
     Parameters
     ----------
     column : PrivateColumn
-        The key of every record, a text or an integer; other values are never released. With k records a person the
+        The key of every record, a text or an integer; other values are never released. With k records per person the
         threshold is k higher.
     delta : number
         The probability of failure, in (0, 1).
     rho, scale, variance : number
-        Exactly one: what discrete Gaussian noise may cost, or the scale of discrete Laplace, or the parameter of
+        Exactly one: the cost of discrete Gaussian noise, the scale of discrete Laplace, or the parameter of
         discrete Gaussian noise.
 
     Returns

@@ -40,10 +40,10 @@ _Selector = TypeVar("_Selector", bound=Selector[Any] | CellSelector)
 class PrivateTable(Shown, Guarded):
     """Records behind a ledger: each answer is charged before a record is read, and carries exact noise.
 
-    A private table has no length, is not iterated, copied or pickled, and its text is the same for all. Errors name the
-    domain, the query and the budget alone. Threads may share it: charges are entered whole, in the order they come, and
-    never exceed the budget; mechanisms that run side by side compete for it, may end with a `BudgetError` midway, and
-    are not reproducible from a seed.
+    A private table has no length, is not iterated, copied or pickled, and its text is the same for all. Errors name
+    only the domain, the query and the budget. Threads may share it: charges are entered whole, in the order they come,
+    and never exceed the budget; mechanisms that run side by side compete for it, may end with a `BudgetError` midway,
+    and are not reproducible from a seed.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class PrivateTable(Shown, Guarded):
 
     def __records(self) -> Counts:
         if self.__data is None:
-            raise ValueError("this private table is closed: its records are gone, only what was released is left")
+            raise ValueError("this private table is closed: its records are gone, only released results are left")
         return self.__data
 
     def __until_closed(self, selector: _Selector) -> _Selector:
@@ -160,9 +160,9 @@ class PrivateTable(Shown, Guarded):
             The answers to measure; every cell by default. A query of a class that is not from `pypgm.queries` is
             measured by its matrix, with the sensitivity of that, on up to 4096 cells.
         rho, variance, scale : number
-            Exactly one. `rho`: what discrete Gaussian noise may cost; `variance`: its parameter sigma^2;
-            `scale`: of discrete Laplace noise. A float means its shortest decimal; parameters the sampler cannot take
-            exactly are rounded to more noise.
+            Exactly one. `rho`: cost of discrete Gaussian noise; `variance`: its parameter sigma^2;
+            `scale`: scale of discrete Laplace noise. A float means its shortest decimal; parameters the sampler cannot
+            take exactly are rounded to more noise.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class PrivateTable(Shown, Guarded):
         Parameters
         ----------
         cliques : sequence of clique
-            As for `measure`; chosen without looking at the data.
+            See `measure`; chosen without looking at the data.
         queries : sequence of LinearQuery or None, optional
             The query on each clique; every cell by default.
         rho : number
@@ -269,7 +269,7 @@ class PrivateTable(Shown, Guarded):
         return self.measure((), None, **noise)
 
     def column(self, attribute: str) -> PrivateColumn:
-        """Return an attribute as a column: its labels, or its codes where it has none.
+        """Return an attribute as a column: its labels, or its codes if it has none.
 
         The column is for `private_quantiles`, `private_bounds` and `sparse_histogram`, and charged to the same ledger.
 
@@ -321,7 +321,7 @@ class PrivateTable(Shown, Guarded):
         sensitivity: int,
         score_range: int | None = None,
     ) -> StatedSelector:
-        """Return a selector of cliques by an integer score of one's own, whose author states its sensitivity.
+        """Return a selector of cliques by a user's integer score, whose author states its sensitivity.
 
         The ledger cannot check the sensitivity, and names it as stated.
 
@@ -331,7 +331,7 @@ class PrivateTable(Shown, Guarded):
             Chosen without looking at the data.
         score : callable
             Gives a Python integer for a position in the candidates and the counts of that clique, int64, behind the
-            charge. It must do nothing else; where it raises, the score is 0.
+            charge. It must do nothing else; if it raises, the score is 0.
         sensitivity : int
             The most that adding or removing one record ("replace": replacing one) changes one score, at least 1.
         score_range : int, optional
@@ -352,7 +352,7 @@ class PrivateTable(Shown, Guarded):
         return self.__until_closed(CellSelector(self.trusted_access, cliques))
 
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
-        """Charge, then keep every record independently with one probability, behind a pure ledger of its own.
+        """Charge, then keep every record independently with one probability, behind its own pure ledger.
 
         All that is charged to that ledger, up to `epsilon`, costs the records log(1 + rate (exp(epsilon) - 1)), charged
         here at once and rounded up. This holds for pure epsilon and records that come or go; nothing else is amplified:
@@ -377,14 +377,14 @@ class PrivateTable(Shown, Guarded):
         ValueError
             If the relation is not add-remove with one record a person, or a number is out of range.
         TypeError
-            If the table is of counts alone.
+            If the table has only counts.
 
         References
         ----------
         Balle, Barthe and Gaboardi 2018, "Privacy Amplification by Subsampling".
         """
         if self._privacy.total_is_public or self._privacy.records_per_person != 1:
-            raise ValueError("sampling protects records that come or go, one a person: neighbours='add-remove' alone")
+            raise ValueError("sampling protects records that come or go, one per person: only neighbours='add-remove'")
         if not has_rows(self.__records()):
             raise TypeError("only records can be sampled, a table of counts is not enough")
         chance = as_fraction("rate", rate)
@@ -444,7 +444,7 @@ class RealAnswers:
     stddev : ndarray of float64, shape (answers,)
         Standard deviation of the noise of each.
     measurement : LinearMeasurement
-        The integers that were released; `values` follow from them alone.
+        The integers that were released; `values` follow only from them.
     """
 
     values: NDArray[np.float64]

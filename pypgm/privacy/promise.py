@@ -1,4 +1,4 @@
-"""Promise of a release: what it does not protect comes first, then what it protects and how firmly."""
+"""Promise of a release: first the missing protection, then the protected unit and its guarantee."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ one record is in the table at all
 
     @property
     def reservation(self) -> str:
-        """All caveats as one sentence, without its full stop; empty where there are none."""
+        """All caveats as one sentence, without its full stop; empty if there are none."""
         first, *others = self.caveats or ("",)
         return "; ".join([first, *map(_lowered, others)])
 
@@ -78,7 +78,7 @@ one record is in the table at all
 
     @property
     def strength(self) -> str:
-        """The guarantee, with what it means for conclusions about a person."""
+        """The guarantee, with its meaning for conclusions about a person."""
         return self._behind_caveats(strength_text(self.budget))
 
     @property
@@ -104,7 +104,7 @@ def _lowered(sentence: str) -> str:
 
 
 def is_large(delta: Fraction | None) -> bool:
-    """Return whether a delta is so large that it protects hardly anybody, however many people there are.
+    """Return whether a delta is so large that it protects hardly anybody, for any number of people.
 
     Examples
     --------

@@ -102,11 +102,11 @@ def private_bounds(
     Parameters
     ----------
     column : PrivateColumn
-        The numbers; those beyond the grid count to its outer cells, nulls to none.
+        The numbers; those beyond the grid are counted in its outer cells, nulls in none.
     grid : array_like of float, shape (points,)
         Strictly rising, at least two, chosen without looking at the data.
     rho, scale, variance : number
-        Exactly one: what discrete Gaussian noise may cost, the scale of discrete Laplace, or the parameter of discrete
+        Exactly one: the cost of discrete Gaussian noise, the scale of discrete Laplace, or the parameter of discrete
         Gaussian noise.
 
     Raises

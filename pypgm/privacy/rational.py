@@ -61,7 +61,7 @@ def as_decimal(value: Fraction) -> Decimal:
 
 
 def exact_sum(values: Iterable[Fraction]) -> Fraction:
-    """Return the sum of rationals, fast: those of one denominator are added as integers, repeated ones at once.
+    """Return the sum of rationals, fast: equal denominators are added as integers, repeated terms at once.
 
     Examples
     --------

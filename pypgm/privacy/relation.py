@@ -22,7 +22,7 @@ class Privacy:
     Parameters
     ----------
     neighbours : {"add-remove", "replace"}
-        "add-remove": neighbouring tables differ in whether one person's records are there; the number of records is
+        "add-remove": neighbouring tables differ in the presence of one person's records; the number of records is
         private. "replace": they differ in the contents of one person's records; the number of records is public.
     records_per_person : int, optional
         Most records one person contributes. It multiplies every sensitivity. If it is left out, any one record is

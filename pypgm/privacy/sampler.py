@@ -87,7 +87,7 @@ class Sampler:
         Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy".
         """
         if noise.drawable_variance(variance) != variance:
-            raise ValueError(f"variance {variance} cannot be drawn with exactly; pass drawable_variance of it")
+            raise ValueError(f"variance {variance} cannot be drawn exactly; pass drawable_variance of it")
         return lambda counts: the_observer().core.add_discrete_gaussian(
             _counts(counts), variance.numerator, variance.denominator, self.__words, self._n_threads
         )
@@ -98,7 +98,7 @@ class Sampler:
         Parameters
         ----------
         scale : Fraction
-            As `drawable_scale` gives it.
+            Scale from `drawable_scale`.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Sampler:
             If no exact draws exist for the scale.
         """
         if noise.drawable_scale(scale) != scale:
-            raise ValueError(f"scale {scale} cannot be drawn with exactly; pass drawable_scale of it")
+            raise ValueError(f"scale {scale} cannot be drawn exactly; pass drawable_scale of it")
         return lambda counts: the_observer().core.add_discrete_laplace(
             _counts(counts), scale.numerator, scale.denominator, self.__words, self._n_threads
         )
@@ -123,7 +123,7 @@ class Sampler:
         scores : ndarray of int64, shape (candidates,)
             At least one.
         rate : Fraction
-            As `drawable_rate` gives it.
+            Rate from `drawable_rate`.
 
         Raises
         ------
@@ -192,12 +192,12 @@ class Sampler:
         Parameters
         ----------
         scores, rate
-            As for `select`.
+            See `select`.
 
         Raises
         ------
         TypeError, ValueError
-            As for `select`.
+            See `select`.
 
         References
         ----------
@@ -244,5 +244,5 @@ def _scores(scores: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
     if not isinstance(scores, np.ndarray) or scores.dtype != np.int64 or scores.ndim != 1:
         raise TypeError("a selection needs a one-dimensional int64 array of scores")
     if drawable_rate(rate) != rate:
-        raise ValueError(f"rate {rate} cannot be drawn with exactly; pass drawable_rate of it")
+        raise ValueError(f"rate {rate} cannot be drawn exactly; pass drawable_rate of it")
     return np.ascontiguousarray(scores)

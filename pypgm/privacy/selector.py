@@ -106,9 +106,9 @@ class Weights(NamedTuple):
 
 
 def fitted(scores: NDArray[Any], *, screen: bool = False) -> NDArray[np.int64]:
-    """Return scores as int64, within 2^62, none of which changes by more than before.
+    """Return scores as int64, within 2^62, whose changes are no larger than before.
 
-    For a screen they are cut off at 2^62. A selection depends on gaps to the best alone: scores 2^62 or more below it
+    For a screen they are cut off at 2^62. A selection depends only on gaps to the best: scores 2^62 or more below it
     are raised, which keeps all changes in their interval, and all are shifted alike if they do not fit.
     """
     if screen:
@@ -124,7 +124,7 @@ By = TypeVar("By")
 
 @dataclass(slots=True, eq=False)
 class Comparison(Generic[By]):
-    """State of one comparison: all that a selection needs, so that nothing changes under it.
+    """State of one comparison: all data of a selection, so that nothing changes under it.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class Selector(ABC, Generic[By]):
         Parameters
         ----------
         by : callable
-            The function, as at first.
+            The function, with the same arguments and results as the first.
         candidates : sequence of clique, optional
             Other candidates, chosen without looking at the data; the present ones by default.
         """
@@ -224,16 +224,16 @@ class Selector(ABC, Generic[By]):
         among : sequence of int, optional
             Positions in the candidates, chosen without looking at the data; all by default.
         rho, epsilon : number
-            Exactly one: what the draw may cost in rho, or its epsilon. Rounded down to what can be drawn.
+            Exactly one: the cost of the draw in rho, or its epsilon. Rounded down to what can be drawn.
         weights : sequence of number, optional
-            One weight for each of `among`, at least 0 and not all 0, to 16 bits of the largest; equal by default.
+            Weight of each of `among`, at least 0 and not all 0, to 16 bits of the largest; equal by default.
         offsets : sequence of number, optional
             Numbers added to the weighted scores, to the same grid; 0 by default.
 
         Returns
         -------
         int
-            One of the positions in `among`, not an index of `among`.
+            Position from `among`, not an index into `among`.
 
         Raises
         ------
@@ -260,7 +260,7 @@ class Selector(ABC, Generic[By]):
         Parameters
         ----------
         among, weights, offsets
-            As for `select`.
+            See `select`.
         count : int
             Number of candidates to draw.
         rho, epsilon : number
@@ -328,11 +328,11 @@ class Selector(ABC, Generic[By]):
         Parameters
         ----------
         among : sequence of int, optional
-            As for `select`.
+            See `select`.
         rho : number
             The cost of the screen, at most.
         weights : sequence of number, optional
-            One weight for each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
+            Weight of each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
 
         Raises
         ------
@@ -457,7 +457,7 @@ def _positions(among: Sequence[int] | NDArray[np.int64] | None, count: int) -> N
 
 
 class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):
-    """Selection by a score of one's own, with the sensitivity and range that its author states.
+    """Selection by a user's score, with the sensitivity and range that its author states.
 
     Made by `PrivateTable.selector`.
     """

@@ -165,7 +165,7 @@ class _Values:
 
 
 def _writable(text: str) -> str:
-    """Return a text that a file can hold; ``UnicodeEncodeError`` for any other, which is no label."""
+    """Return a text that a file can hold; ``UnicodeEncodeError`` for any other, which is not a label."""
     text.encode()
     return text
 

@@ -152,9 +152,9 @@ def prepared(
     call : mapping
         The other arguments.
     ignore_extra : bool
-        As for `pypgm.read_table`.
+        See `pypgm.read_table`.
     options_for : callable
-        As for `takes_any_table`.
+        See `takes_any_table`.
     """
     relation, known = one_relation(call.get("neighbours"), call.get("privacy")), schema.provisional
     known.check_there()
@@ -219,7 +219,7 @@ def check_call(
     """Raise the error of a learner that refuses a call, with the budget that open columns leave, before it is spent.
 
     A learner checks everything before it reads a record, so it is called on a table that cannot be read, over the
-    schema as it is before open columns are settled. A table without rows offers counts alone.
+    schema as it is before open columns are settled. A table without rows offers only counts.
 
     Examples
     --------

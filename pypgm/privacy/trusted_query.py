@@ -21,9 +21,8 @@ _MAX_CELLS = 4096
 def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
     """Return a copy of a query of pypgm; for any other query its matrix, computed from unit vectors.
 
-    A user's own query is then neither asked for its sensitivity nor handed a count, and neither is an instance of a
-    subclass. A copy is made from the arguments of the class: nobody else holds it, and none of its methods is
-    overridden.
+    A user's own query, or an instance of a subclass, is then neither asked for its sensitivity nor given a count. A
+    copy is made from the arguments of the class: nobody else holds it, and none of its methods is overridden.
 
     Parameters
     ----------
@@ -37,7 +36,7 @@ def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
     ValueError
         If the query is for another number of cells, is a user's own on more than 4096, or has no integer matrix.
     TypeError
-        If the object is no query.
+        If the object is not a query.
     """
     if not isinstance(query, LinearQuery | Products):
         raise TypeError(f"a query needs shape, matvec and rmatvec, got {type(query).__name__}")
@@ -117,7 +116,7 @@ def _exact(weights: Sequence[Number]) -> list[Fraction]:
 
 
 def _copied(query: LinearQuery) -> LinearQuery | None:
-    """Return an equal query made from the arguments of its class; None if that is no class of pypgm."""
+    """Return an equal query made from the arguments of its class; None if that is not a class of pypgm."""
     make, arguments = type(query), query._arguments
     if make is Kronecker or make is Union:
         parts = [_copied(part) for part in arguments[0]]

@@ -94,7 +94,7 @@ def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
     """
     exact_epsilon, exact_delta = _at_least_zero("epsilon", epsilon), _delta(delta)
     if exact_epsilon == 0 or exact_delta == 0:
-        raise ValueError("zCDP implies (epsilon, delta)-DP for epsilon > 0 and delta > 0 alone")
+        raise ValueError("zCDP implies (epsilon, delta)-DP only for epsilon > 0 and delta > 0")
     slack = _safe_log(exact_delta)
     target, epsilon_float = float(slack), float(exact_epsilon)
     most = _bisect(lambda rho: _log_delta(rho, epsilon_float) <= target, rising=False)
@@ -138,7 +138,7 @@ def _safe_log(delta: Fraction) -> Decimal:
 
 
 def _bisect(holds: Callable[[float], bool], *, rising: bool) -> float:
-    """Return the positive float at which `holds` turns true (rising) or false, on the side where it holds."""
+    """Return the positive float at which `holds` turns true (rising) or false, on the side at which it holds."""
     low = high = 1.0
     while holds(low) == rising and low > 1e-300:
         low /= 2

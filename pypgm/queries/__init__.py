@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pypgm.queries.contrasts import Contrasts
-from pypgm.queries.kronecker import Kronecker
-from pypgm.queries.kronecker_query import KroneckerQuery
+from pypgm.queries.kronecker import Kronecker, KroneckerQuery
 from pypgm.queries.matrix import Matrix, mean, moments, on_lattice
 from pypgm.queries.neighbours import Neighbours
-from pypgm.queries.partition import Identity, Partition, total
-from pypgm.queries.prefix import Prefix
+from pypgm.queries.partition import Identity, Partition, Subset, permutation, subset_sum, total, weighted
 from pypgm.queries.query import LinearQuery
-from pypgm.queries.ranges import AllRange, RangeList
-from pypgm.queries.subset import Subset, permutation, subset_sum, weighted
+from pypgm.queries.ranges import AllRange, Prefix, RangeList
 from pypgm.queries.union import Union
 from pypgm.queries.user_operator import Products, UserOperator
 

@@ -1,4 +1,4 @@
-"""Contrasts: what the marginal of a clique says that none of its smaller marginals does."""
+"""Contrasts: the part of a clique's marginal that none of its smaller marginals determines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Contrasts(LinearQuery):
 
     Q is a Kronecker product. An attribute of two values has the factor (1, -1), one of n > 2 values the n x n matrix
     :math:`n I - 1 1^\top`: n times each value, minus the sum. So up to one factor the answers are the marginal with its
-    means along every axis subtracted. Of the clique without attributes it is the number of records. One record changes
+    means along every axis subtracted. For the clique without attributes it is the number of records. One record changes
     the answers less than it does the cells: at equal cost, noise on the interaction is smaller by the root of
     :math:`\prod (1 - 1/n)`.
 
@@ -43,13 +43,13 @@ class Contrasts(LinearQuery):
     value_groups : tuple of tuple of int
         The group of each value of each attribute; empty where there are no groups.
     squared_singular_value : int
-        The square of all singular values, of the sums over groups: by how much an interaction is magnified.
+        The square of all singular values, of the sums over groups: the factor of an interaction.
 
     Raises
     ------
     ValueError
-        If an attribute has fewer than two values, or entries of the product reach 2^18; or if the groups are not as
-        many as their size says, each with a value.
+        If an attribute has fewer than two values, or entries of the product reach 2^18; or if the number of groups
+        differs from their size, or one has no value.
     TypeError
         If the groups are not integers.
 
@@ -117,12 +117,12 @@ class Contrasts(LinearQuery):
         return Form(answers, axes=axes, entries=signs, width=width)
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return None: no answers tell of the sum over all cells, but those of the clique without attributes."""
+        """Return None: only answers of the clique without attributes determine the sum over all cells."""
         return None if self.sizes else np.ones(stddev.size)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the product of the factors' magnitudes."""
-        factors = [_factor(n) for n in self.sizes]
+        factors = [contrast_factor(n) for n in self.sizes]
         if self.value_groups:
             factors = [factor[:, groups] for factor, groups in zip(factors, self.value_groups, strict=True)]
         return Kronecker([Matrix(factor).magnitudes(power) for factor in factors] or [Matrix([[1.0]])])
@@ -174,7 +174,7 @@ class Contrasts(LinearQuery):
         return largest if neighbours == "add-remove" else self._with_opposite(largest)
 
     def _with_opposite(self, amount: int) -> int:
-        """Return an amount, and beside it what it is times -1 where one attribute, that of fewest values, differs."""
+        """Return an amount, and its negated value if one attribute, that of fewest values, differs."""
         return amount + amount // (min(self.sizes) - 1) if self.sizes else 0
 
     def _l1_sensitivity(self, neighbours: Neighbours) -> int:
@@ -217,5 +217,6 @@ def _products(pairs: Counter[tuple[int, int]], n: int) -> Counter[tuple[int, int
     return products
 
 
-def _factor(n: int) -> NDArray[np.float64]:
+def contrast_factor(n: int) -> NDArray[np.float64]:
+    """Return the factor that an attribute of so many values has in `Contrasts`."""
     return np.array([[1.0, -1.0]]) if n == 2 else n * np.eye(n) - 1.0

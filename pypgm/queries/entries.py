@@ -1,4 +1,4 @@
-"""The one place that checks what a query is made of and asked: lists of numbers, matrix entries, norms."""
+"""Checks of the arguments of queries: lists of numbers, matrix entries, norms."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
 
 
 def checked_integers(name: str, entries: ArrayLike) -> NDArray[np.int64]:
-    """Return a copy of a list of integers; ``TypeError`` or ``ValueError`` unless it is one that int64 holds."""
+    """Return a copy of a list of integers; ``TypeError`` or ``ValueError`` unless int64 holds it."""
     given = np.asarray(entries)
     if given.ndim != 1:
-        raise ValueError(f"{name} need one entry a cell in one dimension, got shape {given.shape}")
+        raise ValueError(f"{name} need one entry per cell in one dimension, got shape {given.shape}")
     if given.size and given.dtype.kind not in "iu":
         raise TypeError(f"{name} need integers, got dtype {given.dtype}")
     if given.size and int(given.max()) > np.iinfo(np.int64).max:
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     indices : ndarray of int32 or int64
         The column of each.
     indptr : ndarray of int32 or int64
-        Where each row begins, and the last one ends.
+        Position where each row begins, and where the last one ends.
     """
 
     shape: tuple[int, int]
@@ -107,4 +107,4 @@ def _rows(given: Any, dtype: type[np.generic]) -> Rows:  # noqa: ANN401 - an arr
 def _check_limit(most: float, least: float) -> None:
     if int(most) >= ENTRY_LIMIT or int(least) <= -ENTRY_LIMIT:
         needed = "integer entries of a matrix query must be below 2^18"
-        raise ValueError(f"{needed}, got {least}..{most}; as floats they are taken for estimates")
+        raise ValueError(f"{needed}, got {least}..{most}; as floats they serve estimates only")

@@ -1,4 +1,4 @@
-"""A query asked of a finer table."""
+"""A query applied to a finer table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pypgm.queries.query import Form, LinearQuery
 
 
 class Folded(LinearQuery):
-    """A query on the cells of a table, asked of finer cells that each lie in one of them.
+    """A query on the cells of a table, applied to finer cells that each lie in one of them.
 
     Parameters
     ----------

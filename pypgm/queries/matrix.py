@@ -106,7 +106,7 @@ class Matrix(LinearQuery):
 def on_lattice(entries: ArrayLike, scale: Annotated[int, AtLeast(1)]) -> Matrix:
     """Return real-valued queries on a public lattice: the integers nearest to ``scale * entries``.
 
-    What is measured is then ``scale`` times the rounded query, exactly; divide answers and noise by `scale`.
+    The measured query is then exactly ``scale`` times the rounded one; divide answers and noise by `scale`.
 
     Parameters
     ----------
@@ -158,8 +158,8 @@ def moments(levels: ArrayLike, order: int, *, centre: float = 0.0, scale: float 
     """Return the queries whose answers over the number of records are the moments of orders 1 to `order`.
 
     Row b - 1 weighs each cell with ((level - centre) / scale) ** b. High powers of uncentred levels cancel each other
-    in what is made of them (a variance, a skewness): choose a centre and a scale near the middle and the spread of
-    the levels.
+    in derived statistics (a variance, a skewness): choose a centre and a scale near the middle and the spread of the
+    levels.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def moments(levels: ArrayLike, order: int, *, centre: float = 0.0, scale: float 
     order : int
         Highest moment, at least 1.
     centre, scale : float
-        Taken off the levels, and what they are then divided by; positive.
+        Number subtracted from the levels, and positive divisor of the rest.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def moments(levels: ArrayLike, order: int, *, centre: float = 0.0, scale: float 
     """
     numbers = np.asarray(levels, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size == 0:
-        raise ValueError(f"levels need one number a cell, got shape {numbers.shape}")
+        raise ValueError(f"levels need one number per cell, got shape {numbers.shape}")
     if order < 1 or not scale > 0:
         raise ValueError(f"moments need an order of at least 1 and a positive scale, got {order} and {scale}")
     with np.errstate(over="ignore"):

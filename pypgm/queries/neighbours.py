@@ -1,4 +1,4 @@
-"""Relations of neighbouring tables, and how far two columns of a query are apart: what a substitution changes."""
+"""Relations of neighbouring tables, and distances of two columns of a query: the change by a substitution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Neighbours = Literal["add-remove", "replace"]
 EXACT_LIMIT = 1 << 53  # float64 sums of integers are exact below
-MAX_COLUMNS = 4096  # up to so many distinct columns all pairs are compared
+MAX_COLUMNS = 4096  # up to this number of distinct columns, all pairs are compared
 DENSE_ENTRIES = 1 << 24  # of columns that are compared, zeros counted: 128 MiB
 
 
@@ -22,7 +22,7 @@ def few_columns(columns: NDArray[Any]) -> NDArray[Any] | None:
 def largest_distance(columns: NDArray[Any], norm: Literal[1, 2]) -> float:
     """Return the largest distance between two columns, shape (rows, columns); for norm 2 its square.
 
-    Of integers it is exact where four times a column's norm (for norm 2 squared) stays below 2^53: then so does every
+    For integers it is exact if four times a column's norm (for norm 2 squared) stays below 2^53: then so does every
     term, and float64 sums of the integers are exact.
     """
     points = columns.T.astype(np.float64)

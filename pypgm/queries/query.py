@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -20,7 +21,57 @@ from pypgm.queries.neighbours import (
     few_columns,
     largest_distance,
 )
-from pypgm.queries.value import Value
+
+
+class Value:
+    """An immutable object.
+
+    Attributes
+    ----------
+    _arguments : tuple
+        Arguments from which its class makes an equal one.
+    _text : str
+        Text of its representation.
+    """
+
+    _arguments: tuple[Any, ...]
+    _text: str
+
+    def _set(self, **fields: object) -> None:
+        """Set the arguments of the object, once; arrays become read-only."""
+        for value in fields.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; make another one (got {name}={value!r})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[type[Value], tuple[Any, ...]]:
+        return (type(self), self._arguments)
+
+    def _state(self) -> tuple[Any, ...]:
+        """Return hashable values that are equal for equal objects of one class."""
+        return tuple(a.tobytes() if isinstance(a, np.ndarray) else a for a in self._arguments)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value):
+            return NotImplemented
+        return self is other or (type(self) is type(other) and self._state() == other._state())
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), self._state()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._text})"
+
 
 _TOTAL_MISS = 1e-6
 _EVEN = 1e-12  # of a cell's part in the total, by which rounding may tell cells apart
@@ -34,13 +85,13 @@ class Form(NamedTuple):
     columns : scipy.sparse array, or ndarray of int64, shape (cells,)
         A matrix, or the row of the one entry that each column has.
     running : bool
-        Whether the answers are the running sums of what the matrix gives.
+        Whether the answers are the running sums of the matrix's results.
     axes : tuple of int
-        The shape of the answers, if each is n times what the matrix gives minus the sum, along each axis of n in turn.
+        The shape of the answers, if each is n times the matrix's result minus the sum, along each axis of n in turn.
     entries : ndarray of float64, shape (cells,), optional
-        The one entry of each column, where it is not 1 in all of them.
+        The one entry of each column, if it is not 1 in all of them.
     width : int
-        Cells of the rows of the table, all of which are asked alike but for what their answers are added to; or 0.
+        Cells of the rows of the table, to which one query applies with different targets of the answers; or 0.
     """
 
     columns: Any
@@ -84,7 +135,7 @@ class LinearQuery(Value, ABC):
     has_unit_columns : bool
         Whether each cell is counted in exactly one answer, once: whether there are `groups`.
     is_interaction : bool
-        Whether answers are 0 on all that is constant along some attribute: they tell nothing of single ones.
+        Whether answers are 0 on tables that are constant along some attribute, and so independent of single ones.
     is_identity : bool
         Whether the answers are the cells themselves; the compiled loop reads them in place.
     """
@@ -114,7 +165,7 @@ class LinearQuery(Value, ABC):
         units: bool = False,
         text: str = "",
     ) -> None:
-        """Set all that a query says of itself: what its class makes an equal one of, and its properties.
+        """Set the description of a query: the arguments that make an equal one, and its properties.
 
         A query made of inner ones is an integer one, or non-negative, or has acute columns, if all of them are or have.
         """
@@ -142,7 +193,7 @@ class LinearQuery(Value, ABC):
         return None
 
     def form(self) -> Form:
-        """Return the query as the compiled loop takes it; it reads `n_read` entries."""
+        """Return the query in the form of the compiled loop, which reads `n_read` entries."""
         if _is_row(self.shape, self.nnz):
             return Form(np.zeros(self.shape[1], np.int64), entries=self.rmatvec(np.ones(1)).astype(np.float64))
         return Form(self.to_sparse() if self.groups is None else self.groups)
@@ -239,7 +290,7 @@ class LinearQuery(Value, ABC):
 
     @checked()
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
-        """Return the norm of each column: by how much one record in a cell changes the answers.
+        """Return the norm of each column: the change of the answers by one record in a cell.
 
         Parameters
         ----------
@@ -255,7 +306,7 @@ class LinearQuery(Value, ABC):
         return np.asarray(self.magnitudes(1).rmatvec(units), dtype=np.float64)
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared norm of each column, the answers weighted, shape (answers,); or a bound of it."""
+        """Return the squared norm of each column with weighted answers, shape (answers,), or a bound on it."""
         return np.asarray(self.magnitudes(2).rmatvec(weights), dtype=np.float64)
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
@@ -269,7 +320,7 @@ class LinearQuery(Value, ABC):
     def columns(self) -> NDArray[Any] | None:
         """Return the different columns, each once, in lexicographic order; None where they are too many to compare.
 
-        They are compared where all of Q has at most 2^24 entries, zeros counted, or four times those that one
+        They are compared if all of Q has at most 2^24 entries, zeros counted, or four times those that one
         application reads, and at most 4096 columns differ.
         """
         if math.prod(self.shape) > max(DENSE_ENTRIES, 4 * min(self.nnz, self.cost)):
@@ -313,8 +364,8 @@ class LinearQuery(Value, ABC):
         Returns
         -------
         int or float
-            Of integers `l1_sensitivity` for norm 1, the square root of `squared_l2_sensitivity` for norm 2. Of real
-            entries the same to rounding, where `columns` are too many twice the largest norm under "replace".
+            For integers, `l1_sensitivity` for norm 1, the square root of `squared_l2_sensitivity` for norm 2. For real
+            entries the same up to rounding, or, with too many `columns`, twice the largest norm under "replace".
         """
         if self.is_integer:
             exact = self._sensitivity(neighbours, norm)
@@ -347,7 +398,7 @@ class LinearQuery(Value, ABC):
         return int(largest if largest < EXACT_LIMIT else math.ceil(largest * (1 + 2.0**-20)))
 
     def _largest_change(self, neighbours: Neighbours) -> int:
-        """Return the most that a single answer changes, or a bound of it; of a query of integers."""
+        """Return the largest change of a single answer, or a bound on it, for a query of integers."""
         if neighbours == "add-remove":
             return int(np.abs(self._nonzero().data).max(initial=0))
         entries = self.to_sparse()
@@ -379,12 +430,12 @@ class ZeroOneQuery(LinearQuery):
 
 
 def _is_row(shape: tuple[int, int], nnz: int) -> bool:
-    """Return whether a matrix is one row that is mostly not 0: each column has one entry, if it may be 0."""
+    """Return whether a matrix is one row with few zeros: each column then has one entry, possibly 0."""
     return shape[0] == 1 and 2 * nnz >= shape[1]
 
 
 def checked_queries(queries: Iterable[LinearQuery], needed: str) -> tuple[LinearQuery, ...]:
-    """Return the parts of a query as a tuple; ``ValueError`` saying what was needed if there is none."""
+    """Return the parts of a query as a tuple; ``ValueError`` with the need if there is none."""
     parts = tuple(queries)
     if not parts or not all(isinstance(q, LinearQuery) for q in parts):
         raise ValueError(f"{needed}, got {parts!r}")

@@ -61,14 +61,14 @@ class Union(LinearQuery):
         self._set(parts=queries)
 
     def spread(self, levels: ArrayLike) -> NDArray[np.float64]:
-        """Return one number an answer from one a part: the noise of a measurement, say."""
+        """Return one number per answer from one per part, such as the noise of a measurement."""
         each = as_vector("levels", levels, len(self.parts)).astype(np.float64)
         return np.repeat(each, [p.shape[0] for p in self.parts])
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return v with Q'v = 1; of large unions each part's own, by their precisions, where parts have such.
+        """Return v with Q'v = 1; for large unions those of the parts that have one, weighted by precision.
 
-        That is the best of all where noise is equal within each part and its answers are of equally many cells.
+        That is the best if noise is equal within each part and its answers are over equally many cells.
         """
         if len(self.parts) * self.shape[1] <= _MOST_SOLVED:
             return super().total_weights(stddev)
@@ -92,7 +92,7 @@ class Union(LinearQuery):
         return csr_array(vstack([p.to_sparse() for p in self.parts]))
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
-        """Return the sum of the parts', a bound, or the bound from the norms of the columns where it is less."""
+        """Return the sum over the parts, which is a bound, or the bound from the norms of the columns if it is less."""
         parts = sum(p.largest_squared_distance(w) for p, w in self._split(weights))
         return min(parts, super().largest_squared_distance(weights))
 

@@ -17,7 +17,7 @@ from pypgm.queries.query import LinearQuery
 
 @runtime_checkable
 class Products(Protocol):
-    """Interface of an object that is taken for a query, such as a scipy LinearOperator."""
+    """Interface of an object that is accepted as a query, such as a scipy LinearOperator."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -42,8 +42,8 @@ class UserOperator(LinearQuery):
     rmatvec : callable
         The transpose: answers to cells.
     column_norms : callable, optional
-        A norm, 1 or 2, to the norms of all columns, shape (cells,): what a record changes. It bounds the step of an
-        estimate; a private measurement does not rely on it. By default every column is made.
+        Function of a norm, 1 or 2, that returns the norms of all columns, shape (cells,): the change by a record. It
+        bounds the step of an estimate; a private measurement does not rely on it. By default every column is made.
 
     Raises
     ------

@@ -6,12 +6,11 @@ Each function takes a domain and measurements, and returns an object with ``proj
 
 from __future__ import annotations
 
-from pypgm.reconstruction.full_table import FullTable, least_squares
-from pypgm.reconstruction.local_tables import LocalTables, local_least_squares
+from pypgm.reconstruction.consistency import Views, priview
+from pypgm.reconstruction.full_table import FullTable, LocalTables, least_squares, local_least_squares
 from pypgm.reconstruction.mixture import ProductMixture, relaxed_projection
-from pypgm.reconstruction.public_records import reweight
 from pypgm.reconstruction.residuals import Residuals, residual_least_squares
-from pypgm.reconstruction.views import Views, priview
+from pypgm.reconstruction.weighted_records import reweight
 from pypgm.reconstruction.weights import multiplicative_weights
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Records that satisfy chosen queries best: what mechanisms that synthesise records ask of an optimiser.
+"""Records that satisfy chosen queries best: the optimisation of mechanisms that synthesise records.
 
 No private record is looked at: whatever is found here, only its quality is at stake.
 """
@@ -38,7 +38,7 @@ class RecordSearch:
     domain : Domain
     seed : int
     optimiser : {"ascent", "exact"}
-        As in `best_records`.
+        See `best_records`.
     """
 
     def __init__(self, domain: Domain, seed: int, optimiser: Optimiser) -> None:
@@ -75,7 +75,7 @@ def best_records(
     values : mapping of (clique, cell) to float
         The cell in C order over the clique.
     costs : ndarray, shape (records, sum of the sizes of all attributes)
-        Of each value of each attribute, for each record asked for.
+        Cost of each value of each attribute, for each requested record.
     rng : Generator
         Generator of the starts of ascents.
     optimiser : {"ascent", "exact"}
@@ -127,8 +127,8 @@ def _by_max_product(tree: JunctionTree, domain: Domain, values: Values, costs: N
 def _by_integer_program(domain: Domain, values: Values, costs: NDArray[np.float64]) -> list[int]:
     """Maximise by HiGHS: a binary variable for each value, one in [0, 1] for each cell.
 
-    A cell's is at most each of its values' variables where it is worth something, and at least their sum less one for
-    all but one where it costs something.
+    A cell's variable is at most each of its values' variables if it has a gain, and at least their sum less one for
+    all but one if it has a cost.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
@@ -194,7 +194,7 @@ class _Cells:
         self.members = [1.0 * (c[:, None] == np.arange(n)) for c, n in zip(codes, domain.shape, strict=True)]
 
     def greedy(self, costs: NDArray[np.float64], starts: list[int], is_skipped: NDArray[np.bool_]) -> Columns:
-        """Return records of the cheapest values, but for cells taken one by one, those worth most first.
+        """Return records of the cheapest values, except for cells taken one by one, most valuable first.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class Reconstructed(ABC):
 
     @abstractmethod
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of a clique in counts, axes as asked."""
+        """Return the table of a clique in counts, axes in the given order."""
 
     @cached_property
     def model(self) -> RegionGraphModel:

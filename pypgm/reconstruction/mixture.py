@@ -5,12 +5,15 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.clock import Clock
+from pypgm._base.constraints import AtLeast, Positive
 from pypgm._base.numeric import as_generator, checked_integer, checked_real
+from pypgm._base.signatures import checked
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation import LinearMeasurement
@@ -29,7 +32,7 @@ class ProductMixture:
     ----------
     domain : Domain
     probabilities : sequence of ndarray, shapes (kinds, size of the attribute)
-        Of each attribute's values in each kind; rows sum to 1.
+        Probabilities of each attribute's values in each kind; rows sum to 1.
     total : float
         Number of records.
 
@@ -46,7 +49,7 @@ class ProductMixture:
         self.total = total
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of any clique in counts, axes as asked."""
+        """Return the table of any clique in counts, axes in the given order."""
         domain = self.domain.project(clique)
         if not len(domain):
             return Factor(domain, [self.total])
@@ -80,14 +83,15 @@ class ProductMixture:
         return Dataset(columns, self.domain)
 
 
+@checked()
 def relaxed_projection(
     domain: Domain,
     measurements: Iterable[LinearMeasurement],
     total: float | None = None,
     *,
-    kinds: int = 100,
-    iterations: int = 1000,
-    stepsize: float = 0.1,
+    kinds: Annotated[int, AtLeast(1)] = 100,
+    iterations: Annotated[int, AtLeast(1)] = 1000,
+    stepsize: Annotated[float, Positive()] = 0.1,
     time_limit: float | None = None,
     progress: bool = False,
     rng: np.random.Generator | int | None = 0,
@@ -96,13 +100,13 @@ def relaxed_projection(
 
     The loss :math:`\frac12 \sum_i \lVert (Q_i \mu_i - y_i) / \sigma_i \rVert^2` is not convex in the logits of the
     probabilities; it is made small by Adam from random logits. Memory and time grow with kinds times measured cells,
-    and with nothing else: no clique is too wide for the structure of the others.
+    and with nothing else: no clique is too wide because of the structure of the others.
 
     Parameters
     ----------
     domain : Domain
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     total : float, optional
         Number of records; estimated from the measurements by default.
     kinds : int
@@ -110,13 +114,13 @@ def relaxed_projection(
     iterations : int
         Steps, at least 1.
     stepsize : float
-        Of Adam, in logits.
+        Step size of Adam, in logits.
     time_limit : float, optional
         Seconds, after which the mixture is returned as it is.
     progress : bool
         Whether steps are shown on standard error.
     rng : Generator, int or None
-        Of the first logits; None is the operating system's entropy.
+        Source of the first logits; None is the operating system's entropy.
 
     Returns
     -------
@@ -125,7 +129,7 @@ def relaxed_projection(
     Raises
     ------
     ValueError
-        If there is no measurement, one does not fit the domain, none tells the total, or a number is out of range.
+        If there is no measurement, one does not fit the domain, none determines the total, or a number is out of range.
 
     References
     ----------
@@ -140,20 +144,18 @@ def relaxed_projection(
     array([[4., 0.],
            [0., 4.]])
     """
-    checked = at_least_one(domain, measurements)
-    records = estimate_total(domain, checked)[0] if total is None else checked_real("total", total)
-    n_kinds, steps = checked_integer("kinds", kinds, 1), checked_integer("iterations", iterations, 1)
-    rate = checked_real("stepsize", stepsize)
+    measured = at_least_one(domain, measurements)
+    records = estimate_total(domain, measured)[0] if total is None else checked_real("total", total)
     random = as_generator(rng)
-    logits = [_Adam(random.normal(0.0, _SPREAD, (n_kinds, n))) for n in domain.shape]
+    logits = [_Adam(random.normal(0.0, _SPREAD, (kinds, n))) for n in domain.shape]
     with Clock("relaxed projection", time_limit, progress) as clock:
         scale = 0.0
-        for step in range(steps):
-            loss, slopes = _slopes(domain, checked, [_softmax(x.values) for x in logits], records)
+        for step in range(iterations):
+            loss, slopes = _slopes(domain, measured, [_softmax(x.values) for x in logits], records)
             scale = scale or loss or 1.0  # so that the floor of the moments means the same for counts of any size
             for x, slope in zip(logits, slopes, strict=True):
-                x.step(slope / scale, rate)
-            if clock.tick(partial("{}/{} steps, loss {:.6g}".format, step + 1, steps, loss)):
+                x.step(slope / scale, stepsize)
+            if clock.tick(partial("{}/{} steps, loss {:.6g}".format, step + 1, iterations, loss)):
                 break
     return ProductMixture(domain, [_softmax(x.values) for x in logits], records)
 

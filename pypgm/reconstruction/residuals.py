@@ -1,4 +1,4 @@
-"""Least squares over all marginals at once, in closed form: pure interactions, each the mean of what is known of it."""
+"""Least squares over all marginals at once, in closed form: pure interactions, each the mean of its measurements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Residuals(Reconstructed):
     r"""The pure interactions of cliques, which add up to marginals.
 
     The interaction of a clique b is its marginal with the means along every axis taken off; the marginal of A is the
-    sum of those of all b within A, each spread evenly over the rest of A. What was measured nowhere is taken as 0.
+    sum of those of all b within A, each spread evenly over the rest of A. Interactions that were measured nowhere are
+    0.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class Residuals(Reconstructed):
         return self._cliques
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of any clique in counts, axes as asked."""
+        """Return the table of any clique in counts, axes in the given order."""
         ordered = self.domain.canonical(clique)
         sizes = self.domain.sizes(ordered)
         table = np.zeros(sizes)
@@ -66,7 +67,7 @@ class Residuals(Reconstructed):
         return Factor(self.domain.project(ordered), table).project(clique)
 
     def standard_error(self, clique: str | Iterable[str]) -> float:
-        """Return the standard error of each count of a clique before negative ones are taken off, from noise alone.
+        """Return the standard error of each count of a clique before negative ones are removed, only from noise.
 
         Interactions that were not measured have no noise.
         """
@@ -88,14 +89,14 @@ def residual_least_squares(
 ) -> Residuals:
     r"""Return generalised least squares over all marginals that agree with each other, in closed form.
 
-    Whole marginals and `Contrasts` tell of each interaction b independently: a marginal t that holds b with a variance
-    of :math:`\sigma^2 n_t / n_b`, contrasts of b itself with :math:`\sigma^2 / \prod n_i^2` (1/2 for an attribute of
-    two values). Their mean, weighted by precision, is the least squares fit of all measurements together.
+    Whole marginals and `Contrasts` determine each interaction b independently: a marginal t that holds b with a
+    variance of :math:`\sigma^2 n_t / n_b`, contrasts of b itself with :math:`\sigma^2 / \prod n_i^2` (1/2 for an
+    attribute of two values). Their mean, weighted by precision, is the least squares fit of all measurements together.
 
     Parameters
     ----------
     domain : Domain
-        Of any number of attributes: only measured cliques and their subsets are looked at.
+        Domain of any number of attributes: only measured cliques and their subsets are used.
     measurements : sequence of LinearMeasurement
         Every cell of a marginal, or the contrasts of a clique, each with one standard deviation.
     nonnegative : bool
@@ -109,7 +110,7 @@ def residual_least_squares(
     Raises
     ------
     ValueError
-        If there is no measurement, one asks another query or has several standard deviations, or none tells the total.
+        If there is no measurement, one has another query or several standard deviations, or none determines the total.
 
     References
     ----------

@@ -41,13 +41,13 @@ def multiplicative_weights(
     ----------
     domain : Domain
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     total : float, optional
         Number of records; estimated from the measurements by default.
     iterations : int
         Number of passes over all measurements, at least 1.
     max_bytes : float, optional
-        Memory for the largest table; half of what is available by default.
+        Memory for the largest table; half of the available memory by default.
     time_limit : float, optional
         Seconds, after which the model is returned as it is.
     progress : bool
@@ -63,7 +63,7 @@ def multiplicative_weights(
     ModelTooLargeError
         If a joined set has too many cells.
     ValueError
-        If there is no measurement, one does not fit the domain, or none tells the total.
+        If there is no measurement, one does not fit the domain, or none determines the total.
 
     References
     ----------

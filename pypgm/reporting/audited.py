@@ -1,4 +1,4 @@
-"""Findings of an audit as they are published: a file for programs, a page for people, a digest to compare."""
+"""Published findings of an audit: a file for programs, a page for people, a digest to compare."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Finding:
     check : str
         Name of the check.
     subject : str
-        What it looked at.
+        Object of the check.
     result : {"ok", "failed", "skipped", "not exercised"}
-        How it ended; a check that met nothing it could have failed on is not exercised.
+        Result; a check that met nothing it could have failed on is not exercised.
     detail : str
-        Figures if it holds, else what is wrong.
+        Figures if it holds, otherwise the fault.
     defects : tuple of str
         Names of the defects found, keys of `pypgm.audit.DEFECTS`.
     seconds : float
@@ -98,7 +98,7 @@ class AuditReport:
     findings : tuple of Finding
         In the order they were made.
     mechanisms : tuple of str
-        Those looked at; empty for all and what they rest on.
+        Mechanisms that were checked; empty for all, together with what they rest on.
     tier : int
     pypgm, python, numpy, system : str
         Versions, and the machine's kind.
@@ -159,7 +159,7 @@ class AuditReport:
         return doubts
 
     def groups(self) -> list[dict[str, Any]]:
-        """Return the checks in groups: what each can see, how often it was made, its results, and its defects."""
+        """Return the checks in groups: the faults each can see, its number of runs, its results, and its defects."""
         groups, planted = _known()
         by_check: dict[str, list[Finding]] = {}
         for finding in self.findings:
@@ -191,7 +191,7 @@ def _row(name: str, sees: str, findings: Sequence[Finding], planted: Sequence[st
 
 @cache
 def _known() -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """Return the checks of this version in groups, with what each can see, and the defects planted for each."""
+    """Return the checks of this version in groups, with the faults each can see, and the defects planted for it."""
     home = resources.files("pypgm.reporting")
     groups, planted = (json.loads(home.joinpath(f"{name}.json").read_bytes()) for name in ("checks", "planted"))
     return groups, planted
@@ -210,15 +210,15 @@ def read_audit(path: str | os.PathLike[str]) -> AuditReport:
     OSError
         If the file cannot be read.
     ValueError
-        If it is no audit, or its digest is not that of its content.
+        If it is not an audit, or its digest is not that of its content.
     """
     if Path(path).stat().st_size > _MOST_BYTES:
-        raise ValueError(f"{path} has more than {_MOST_BYTES >> 20} MiB: it is no audit")
+        raise ValueError(f"{path} has more than {_MOST_BYTES >> 20} MiB: it is not an audit")
     held = read_json(path, "an audit in JSON, as python -m pypgm.audit --out audit.json writes it")
     try:
         check_fields(held, _AUDIT)
     except ValueError as error:
-        raise ValueError(f"{path} is no audit, as python -m pypgm.audit --out audit.json writes it: {error}") from None
+        raise ValueError(f"{path} is not an audit written by python -m pypgm.audit --out audit.json: {error}") from None
     fields: Mapping[str, Any] = held  # type: ignore[assignment] # checked above
     findings = tuple(Finding(**{**f, "defects": tuple(f["defects"])}) for f in fields["findings"])
     header = {name: fields[name] for name in ("tier", "pypgm", "python", "numpy", "system")}
@@ -234,7 +234,7 @@ def write_audit(path: str | os.PathLike[str], audit: AuditReport) -> None:
     Raises
     ------
     ImportError, ValueError
-        As `audit_text`.
+        As in `audit_text`.
     OSError
         If the file cannot be written.
     """
@@ -247,7 +247,7 @@ def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:
     Raises
     ------
     ImportError
-        If it is a page and jinja2, the extra ``report``, is not there.
+        If it is a page and jinja2, the extra ``report``, is not installed.
     ValueError
         If the name ends otherwise.
     """

@@ -131,7 +131,7 @@ class ComparedTables(Shown):
         Raises
         ------
         ImportError
-            If jinja2, the extra ``report``, is not there.
+            If jinja2, the extra ``report``, is not installed.
         OSError
             If the file cannot be written.
         """
@@ -153,13 +153,13 @@ class ComparedTables(Shown):
     def sdmetrics(self) -> Any:  # noqa: ANN401 - a class of another package
         """Return SDV's own quality report of the two tables, ``sdmetrics.reports.QualityReport``.
 
-        It measures each column's shape and each pair's trend otherwise than `score`: by the agreement of correlations
-        for two columns of numbers, say.
+        It measures each column's shape and each pair's trend differently from `score`: by the agreement of
+        correlations, for example, for two columns of numbers.
 
         Raises
         ------
         ImportError
-            If sdmetrics, the extra ``sdmetrics``, is not there.
+            If sdmetrics, the extra ``sdmetrics``, is not installed.
         """
         try:
             import pandas as pd
@@ -196,7 +196,7 @@ def compare_texts(
     Parameters
     ----------
     first : mapping of str to sequence of str
-        The real table; its values decide what is a number or a date, and where bins lie.
+        The real table; its values decide the types of columns and the bins.
     second : mapping of str to sequence of str
         The synthetic one.
     schema : Schema or OpenSchema, optional
@@ -218,7 +218,7 @@ def compare_texts(
         raise ValueError("the tables have no column in common")
     sizes = len(first[names[0]]), len(second[names[0]])
     if not min(sizes):
-        raise ValueError("a table without records is like no other")
+        raise ValueError("a table without records cannot be compared")
     columns = [_Column(name, first[name], second[name], schema) for name in names]
     pairs = {}
     step = max(1, -(-math.comb(len(columns), 2) // _MOST_PAIRS))
@@ -232,7 +232,7 @@ def compare_texts(
 
 
 def shown_quantile(column: ColumnPair, value: float) -> str:
-    """Return a quantile as text: a number, or a date of so many days since 1970."""
+    """Return a quantile as text: a number, or a date as days since 1970."""
     if column.kind == "date":
         return (datetime.date(1970, 1, 1) + datetime.timedelta(round(value))).isoformat()
     return shown_number(value)
@@ -276,12 +276,12 @@ class _Column:
         self.pooled, self.n_pooled = _pooled(self.codes, self.n_codes)
 
     def _coded(self) -> tuple[list[NDArray[np.int64]], int]:
-        """Return the code of each text, those of the second table alone too."""
+        """Return the code of each text, including those only in the second table."""
         book = {text: i for i, text in enumerate(dict.fromkeys(t for texts in self.texts for t in texts.tolist()))}
         return [np.array([book[t] for t in texts.tolist()], dtype=np.int64) for texts in self.texts], len(book)
 
     def _binned(self) -> tuple[list[NDArray[np.int64]], int]:
-        """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is no number at all."""
+        """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is not a number at all."""
         values, counts = np.unique(self.values[0][np.isfinite(self.values[0])], return_counts=True)
         starts = values if values.size <= _BINS else _starts(values, counts)
         codes = []
@@ -309,7 +309,7 @@ class _Column:
 
 
 def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the starts of bins of about as many records each; a frequent value has a bin of its own."""
+    """Return the starts of bins of about equally many records; a frequent value has its own bin."""
     heaps = np.flatnonzero(counts * _BINS >= counts.sum())
     rest = np.delete(np.arange(values.size), heaps)
     ranks = np.cumsum(counts[rest]) - 1
@@ -322,7 +322,7 @@ def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[n
 def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[str], float] | None, str]:
     """Return the kind of a column, a reader of its numbers (NaN for other texts), and a note on values that are none.
 
-    A declared column of numbers or dates is one if some value is; any other column if all values are.
+    A declared column of numbers or dates counts as such if some value does; any other column if all values do.
     """
     if not distinct:
         return "text", None, ""

@@ -38,7 +38,7 @@ _APART = 6.0  # percent, of an arc and a node that it passes
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A count as it is drawn: lengths in percent of the longest.
+    """A drawn count: lengths in percent of the longest.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def bars(
     name : str
     labels : sequence of str
     counts, errors, real : ndarray, shape (values,)
-        Counts, their expected errors where known, and the true counts where they may be shown.
+        Counts, their expected errors if known, and the true counts if they may be shown.
     is_ordinal : bool
         Whether the values have an order.
 
@@ -192,7 +192,7 @@ def bars(
 
 
 def _neighbours(labels: Sequence[str]) -> tuple[list[str], list[NDArray[np.intp]]]:
-    """Return labels and values in their order, neighbours joined where there are many."""
+    """Return labels and values in their order, with neighbours joined if there are many."""
     parts = np.array_split(np.arange(len(labels)), min(len(labels), _COLUMNS))
     return [labels[p[0]] if len(p) == 1 else f"{labels[p[0]]} to {labels[p[-1]]}" for p in parts], parts
 
@@ -215,7 +215,7 @@ def _in_words(name: str, drawn: Sequence[Bar], is_histogram: bool) -> str:
 
 
 def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.float64]) -> Grid:
-    """Return the counts of two columns as shades, neighbours joined where there are many values.
+    """Return the counts of two columns as shades, with neighbours joined if there are many values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Report of a release as one HTML file: its promise, its expected errors, and what not to use it for."""
+"""Report of a release as one HTML file: its promise, its expected errors, and its limits of use."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def write_page(
     Raises
     ------
     ImportError
-        If jinja2, the extra ``report``, is not there.
+        If jinja2, the extra ``report``, is not installed.
     OSError
         If the file cannot be written.
     """
@@ -162,7 +162,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _least(quality: Quality | None) -> list[int | None]:
-    """Return the count from which on nine in ten are twice their error, of columns and of pairs, None if none."""
+    """Return the count above which nine in ten are twice their error, of columns and of pairs, None if none."""
     if quality is None:
         return []
     least = []
@@ -175,7 +175,7 @@ def _least(quality: Quality | None) -> list[int | None]:
 
 
 def _noise_below(counts: NDArray[np.float64], errors: NDArray[np.float64]) -> int | None:
-    """Return the least count from which on nine in ten are twice their error, if there is one."""
+    """Return the least count above which nine in ten are twice their error, if there is one."""
     is_good = counts >= 2 * errors
     # Where most are good, a few small ones among them do not show where noise begins.
     floor = 2 * float(np.quantile(errors, _GOOD)) if is_good.mean() >= _MOST_GOOD else 0.0

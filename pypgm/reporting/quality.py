@@ -1,4 +1,4 @@
-"""Expected errors of a release, for each column and for pairs, by the release alone."""
+"""Expected errors of a release, for each column and for pairs, computed only from the release."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Kind = Literal["columns", "pairs"]
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """Expected errors of the answers of a release, by the release alone.
+    """Expected errors of the answers of a release, computed only from the release.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Quality:
     n_pairs : int
         Number of all pairs, of which only some may have been looked at.
     warnings : tuple of str
-        Warnings where there is little but noise.
+        Warnings about answers that are mostly noise.
     emptied : tuple of str
         Columns whose values all became "other", so that an error of 0 means nothing.
     known : ReleaseErrors, optional
@@ -102,13 +102,13 @@ class Quality:
         return [c for c in self.looked_at(kind) if self.reason(c)]
 
     def reason(self, clique: Clique) -> str:
-        """Return why the error of a clique is unknown; nothing where it is known."""
+        """Return the reason why the error of a clique is unknown; nothing if it is known."""
         if self.basis[clique] == "unknown":
             return "never counted"
         return "nothing kept" if any(a in self.emptied for a in clique) else ""
 
     def far(self, clique: Clique) -> float | None:
-        """Return the points that a column or pair is off, where they are known."""
+        """Return the error of a column or pair in points, if it is known."""
         return None if self.reason(clique) else 100 * float(self.tables[:, self.cliques.index(clique)].mean())
 
     def shown(self, clique: Clique) -> str:
@@ -146,7 +146,7 @@ def quality_of(
     known: ReleaseErrors | None = None,
     emptied: tuple[str, ...] = (),
 ) -> Quality | None:
-    """Return the expected errors of a model's answers; None where they are unknown or would take long.
+    """Return the expected errors of a model's answers; None if they are unknown or would take long.
 
     Tables are made up from the model, measured with the same noise and estimated from again, as for
     `Model.expected_error`; the same every time.
@@ -221,7 +221,7 @@ def rounded(points: float) -> str:
 
 
 def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
-    """Return a warning where a release says little beside noise.
+    """Return a warning if a release holds little besides noise.
 
     Parameters
     ----------

@@ -108,6 +108,6 @@ def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None
 
 
 def _purpose(line: Charge, size: int | None) -> str:
-    """Return the purpose of a charge; `size` is how many columns it counted together, where that is known."""
+    """Return the purpose of a charge; `size` is the number of columns that it counted together, if known."""
     purpose = purpose_of(line)
     return _SIZES.get(size, purpose) if purpose == COUNTING and size is not None else purpose

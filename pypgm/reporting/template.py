@@ -15,14 +15,14 @@ def rendered(template: str, **given: object) -> str:
     Parameters
     ----------
     template : str
-        File beside this module.
+        Name of a file in the folder of this module.
     **given : object
         Arguments of the template.
 
     Raises
     ------
     ImportError
-        If jinja2, the extra ``report``, is not there.
+        If jinja2, the extra ``report``, is not installed.
     """
     try:
         import jinja2

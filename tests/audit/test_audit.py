@@ -35,9 +35,9 @@ from pypgm.audit.laws import GAUSSIAN, LAPLACE
 from pypgm.audit.report import failures, row
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.subjects import FEWER, LEARNERS
-from pypgm.audit.surroundings import all_output
 from pypgm.audit.tiers import MEASUREMENTS
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.audit.trace import all_output
+from pypgm.mechanisms.tables import mechanism_names
 from pypgm.privacy import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.reporting.audited import AuditReport, write_audit

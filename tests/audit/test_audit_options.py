@@ -26,9 +26,9 @@ from pypgm.audit.__main__ import main
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges
 from pypgm.audit.stated import Effort, largest_move
-from pypgm.audit.whole import check_claims
+from pypgm.audit.tiers import check_claims
 from pypgm.bayes.private_structure import dependence, largest_change
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 
 BUDGET = Budget(rho=2)
 

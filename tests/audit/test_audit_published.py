@@ -137,7 +137,7 @@ def test_a_page_of_a_release_says_where_an_audit_does_not_speak_for_it(tmp_path,
     assert "planted" not in doubtful.split("<body>")[1].replace("what was planted for it", "")
     capsys.readouterr()
     assert cli.main(["report", paths["r.pgm"], "--audit", paths["r.pgm"], "--out", paths["c.html"]]) == 2
-    assert "must be text, and is a release" in capsys.readouterr().err
+    assert "must be text, but is a release" in capsys.readouterr().err
     assert not (tmp_path / "c.html").exists()
 
 
@@ -170,14 +170,14 @@ def test_a_mechanism_has_checks_of_its_own(suite, least):
     assert min(sizes.values()) >= least
     assert len(suite(0, NAMES)) == sum(sizes.values()) < len(suite(0))
     assert len(suite(1, ["mst"])) > sizes["mst"]
-    with pytest.raises(ValueError, match=r"an audit is of mst, .*, got 'most'"):
+    with pytest.raises(ValueError, match=r"an audit covers mst, .*, got 'most'"):
         suite(0, ["most"])
 
 
 def test_the_command_audits_a_mechanism_of_ones_own(tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "mine_under_audit.py").write_text("def own(table):\n    return table.measure('a', rho=1)\n")
-    monkeypatch.setattr("pypgm.audit.own_mechanism.run_pairs", brief)
+    monkeypatch.setattr("pypgm.audit.report.run_pairs", brief)
     assert main(["mine_under_audit:own", "--out", str(tmp_path / "a.json")]) == 0
     assert "4 checks, 0 failed" in capsys.readouterr().out
     assert read_audit(tmp_path / "a.json").mechanisms == ("mine_under_audit:own",)

@@ -50,6 +50,6 @@ def test_names_are_different():
 @pytest.mark.parametrize(("old", "new"), [("no_such_name", "1"), ("self.shape[1]", "self.shape[1]")])
 def test_what_changes_nothing_is_no_mutant(old, new):
     change = instead(old, new)
-    mutant = Mutant("none", "pypgm.queries.prefix", "Prefix._sensitivity", change, list, "sensitivity")
+    mutant = Mutant("none", "pypgm.queries.ranges", "Prefix._sensitivity", change, list, "sensitivity")
     with pytest.raises(ValueError, match="none: "), planted(mutant):
         pass

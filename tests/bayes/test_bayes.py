@@ -642,7 +642,7 @@ class Twins:
         (lambda n: n.predict({"rain": np.array([["no"], ["yes"]])}), ValueError, "needs one dimension"),
         (lambda n: n.predict({"rain": [0.5]}), ValueError, "needs one of 'no', 'yes'"),
         (lambda n: n.predict([1, 2]), TypeError, "a frame must be a mapping of columns"),
-        (lambda n: n.predict({"rain": ["no"]}, impossible="maybe"), ValueError, "'raise' or 'nan', got 'maybe'"),
+        (lambda n: n.predict({"rain": ["no"]}, impossible="maybe"), ValueError, "'raise', 'nan'., got 'maybe'"),
         (
             lambda n: n.predict(Twins()),
             ValueError,

@@ -429,7 +429,7 @@ def test_xmlbif_keeps_a_network_to_the_bit(tmp_path):
     with pytest.raises(ValueError, match="it looks like XMLBIF"):
         BayesianNetwork.read_bif(tmp_path / "net.xml")
     net.write_bif(tmp_path / "net.bif")
-    with pytest.raises(ValueError, match=r"must be XMLBIF, and is no XML: .*; it looks like a BIF network"):
+    with pytest.raises(ValueError, match=r"must be XMLBIF, but is not XML: .*; it looks like a BIF network"):
         BayesianNetwork.read_xmlbif(tmp_path / "net.bif")
     text = (tmp_path / "net.xml").read_text(encoding="utf-8")
     for old, new, message in (

@@ -15,7 +15,7 @@ from selfcheck.command import own_folder, run_command
 
 import pypgm
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.surroundings import all_output, as_told
+from pypgm.audit.trace import all_output, as_told
 from pypgm.data import Boolean, Categorical, Codes, Column, Date, Integer, Real, Schema
 from pypgm.domain import Domain
 

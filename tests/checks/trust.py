@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.surroundings import as_told
+from pypgm.audit.trace import as_told
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.errors import BudgetError

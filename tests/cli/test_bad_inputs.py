@@ -69,7 +69,7 @@ TABLES = {
     "semicolons": (GOOD.replace(",", ";"), "needs a header line"),
     "Latin-1": (
         GOOD.replace("low", "l\xf6w").encode("latin-1"),
-        "must be text in UTF-8, and is not; another is chosen with encoding or --encoding",
+        "must be text in UTF-8, but is not; another is chosen with encoding or --encoding",
     ),
     "UTF-16": (GOOD.encode("utf-16"), "must be text in UTF-8"),
     "a quote that does not close": ('age,sex,income\n1,"F,low\n', "quote"),
@@ -90,7 +90,7 @@ def test_a_table_with_a_header_alone_is_a_table(folder):
 
 
 DOMAINS = {
-    "broken": ("{", "must be JSON, or YAML if its name ends in .yaml, and is not at line 1"),
+    "broken": ("{", "must be JSON, or YAML if its name ends in .yaml, but is not at line 1"),
     "a list": ("[1]", "needs an object of attributes"),
     "empty": ("{}", "needs an object of attributes"),
     "nested without end": ("[" * 100_000, "nested too deep"),
@@ -112,7 +112,7 @@ def test_domains(folder, capsys, name):
 @pytest.mark.parametrize("role", ["table", "domain"])
 def test_a_release_is_no_table_and_no_schema(release, capsys, role):
     release.save("good.pgm")
-    refused(capsys, synth(**{role: "good.pgm"}), "good.pgm must be text, and is a release or model of pypgm")
+    refused(capsys, synth(**{role: "good.pgm"}), "good.pgm must be text, but is a release or model of pypgm")
 
 
 @pytest.mark.parametrize("mechanism", ["wide", "mst", "hdmm"])
@@ -164,8 +164,8 @@ def test_rows(folder, capsys, rows):
     ("change", "text"),
     [
         ({"out": "none/out.csv"}, "there is no directory"),
-        ({"out": "people.csv"}, "would be written over"),
-        ({"out": "domain.json"}, "would be written over"),
+        ({"out": "people.csv"}, "would be overwritten"),
+        ({"out": "domain.json"}, "would be overwritten"),
         ({"out": "."}, "is a directory"),
         ({"table": "."}, "directory"),
         ({"table": "none.csv"}, "No such file"),
@@ -194,7 +194,7 @@ def test_names_without_a_suffix_are_of_csv(folder, release):
 
 def test_a_release_that_is_there(folder, capsys):
     Path("out.pgm").write_text("precious")
-    refused(capsys, synth(), "is not written over")
+    refused(capsys, synth(), "is not overwritten")
 
 
 def files(packed):
@@ -312,7 +312,7 @@ def test_four_processes_on_one_output(folder):
     codes = [process.returncode for process in running]
     assert sorted(codes) == [0, 2, 2, 2]
     for code, text in zip(codes, said, strict=True):
-        assert ("written over" in text or "another run writes out.csv" in text) == (code == 2)
+        assert ("overwritten" in text or "another run writes out.csv" in text) == (code == 2)
     assert pypgm.load("out.pgm").measurements
     assert sorted(os.listdir()) == ["domain.json", "out.csv", "out.pgm", "people.csv"]
 

@@ -26,7 +26,7 @@ from pypgm import cli, demo, mechanisms
 from pypgm.cli.arguments import workload_named
 from pypgm.data import read_domain, read_table
 from pypgm.mechanisms import run
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 from pypgm.privacy import PrivateTable, entry
 
 DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}
@@ -237,9 +237,9 @@ def test_what_does_not_fit_memory_is_told(folder, monkeypatch, capsys):
         (["--neighbours", "friends"], "--neighbours"),
         (["--domain", "none.json"], "none.json: No such file"),
         (["--domain", "people.csv"], "people.csv must be JSON"),
-        (["--out", "people.csv"], "people.csv would be written over"),
-        (["--out", "domain.json"], "would be written over"),
-        (["--model", "out.csv"], "out.csv would be written over"),
+        (["--out", "people.csv"], "people.csv would be overwritten"),
+        (["--out", "domain.json"], "would be overwritten"),
+        (["--model", "out.csv"], "out.csv would be overwritten"),
         (["--out", "none/out.csv"], "there is no directory"),
         (["--out", "."], "is a directory"),
         (["--out", "/dev/fd/99999999999999999999"], "99999999999999999999: No such file"),
@@ -372,7 +372,7 @@ def test_query_writes_a_file(model, capsys):
         (["people.pgm", "sex", "--given", "income=middle"], "'income' needs one of 'low', 'high'"),
         (["people.pgm", "sex", "--given", "age=5"], "an integer from 0 to 4"),
         (["people.pgm", "sex", "age", "--out", "x.csv"], "--out holds one marginal, got 2"),
-        (["people.pgm", "sex", "--out", "people.pgm"], "written over"),
+        (["people.pgm", "sex", "--out", "people.pgm"], "overwritten"),
     ],
 )
 def test_refused_queries(model, capsys, arguments, message):
@@ -525,7 +525,7 @@ def test_workloads_by_size(text, cliques):
         (["--workload", "none.json"], "none.json: No such file"),
         (["--workload", "domain.json"], "domain.json needs a list of marginals"),
         (["--workload", "odd.json"], "odd.json: unknown attribute 'zip'"),
-        (["--workload", "broken.json"], "broken.json must be JSON, and is not"),
+        (["--workload", "broken.json"], "broken.json must be JSON, but is not"),
     ],
 )
 def test_refused_mechanisms_and_workloads(folder, capsys, change, message):

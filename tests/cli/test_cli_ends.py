@@ -31,12 +31,12 @@ SLOW = f"""{HERE}
 import time
 from pypgm import mechanisms
 from pypgm.mechanisms import registry
-from pypgm.mechanisms import tables as synth
+from pypgm.mechanisms import tables
 def work(*_, **__):
     print("at work", flush=True)
     while True:
         time.sleep(0.01)
-synth.mechanism_named = lambda name: work
+tables.mechanism_named = lambda name: work
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -248,7 +248,7 @@ def test_a_claim_is_empty_locked_and_gone(folder):
         Path("y").write_text("whole")
         Path("y").replace("x.csv")
     assert Path("x.csv").read_text() == "whole"
-    with pytest.raises(TakenError, match=r"x\.csv is there already, and is not written over"):
+    with pytest.raises(TakenError, match=r"x\.csv already exists and is not overwritten"):
         Claim("x.csv")
 
 

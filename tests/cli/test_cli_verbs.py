@@ -93,7 +93,7 @@ def test_seeds_and_empty_names_are_called_what_they_are(folder, capsys):
 def test_what_a_file_holds_is_not_written_over(folder, capsys, verb):
     Path("table.csv").write_text("age\n3\n")
     assert cli.main([*verb, "--out", "table.csv"]) == 2
-    assert "table.csv is there already, and is not written over" in capsys.readouterr().err
+    assert "table.csv already exists and is not overwritten" in capsys.readouterr().err
     assert Path("table.csv").read_text() == "age\n3\n"
     Path("empty.csv").touch()
     assert cli.main([*verb, "--out", "empty.csv"]) == 0
@@ -124,7 +124,7 @@ def test_a_dash_is_no_stream(folder, capsys):
         ],
     ):
         assert cli.main(verb) == 2
-        assert capsys.readouterr().err == "pypgm: standard output is /dev/stdout, and a file of the name - is ./-\n"
+        assert capsys.readouterr().err == "pypgm: standard output is /dev/stdout, and a file named - is ./-\n"
 
 
 @needs_stdout

@@ -356,7 +356,7 @@ def test_the_row_is_that_of_the_first_value_in_an_array_too():
         (lambda: Real(0, 1, bins=0), "bins needs a whole number"),
         (lambda: Real(0, 1, edges=[1]), "edges must rise"),
         (lambda: Real(1e9, 1e9 + 1e-5, bins=1000), "bins are too narrow"),
-        (lambda: Real(0, 1, bins=20, decimals=1), "a bin holds no number of so many decimals"),
+        (lambda: Real(0, 1, bins=20, decimals=1), "a bin holds no number with these decimals"),
         (lambda: Real(0, 1, bins=2, decimals=-1), "decimals needs a whole number"),
         (lambda: Real(0, 1e12, bins=2, decimals=9), "more digits than a double"),
         (lambda: Date("2024-13-01", "2024-02-01"), "low and high need ISO dates"),

@@ -16,8 +16,8 @@ import pytest
 import pypgm
 from pypgm import OpenSchema, Schema, cli
 from pypgm.data import Blank, Categorical, Date, Derived, Difference, Fake, Id, Integer, OpenSet, QuantileBins, Real
-from pypgm.data.columns.spans import last_after, span_between
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.data.columns.dates import last_after, span_between
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 
 REGIONS = {"Ash": "North", "Elm": "North", "Fox": "South", "Yew": "West"}
 COLUMNS = {
@@ -232,7 +232,7 @@ def test_given_values_of_a_mapped_column_stand_for_those_it_is_mapped_from(tmp_p
     for wrong, why in (
         (["region=East"], "column 'region' needs one of 'North', 'South', 'West'"),
         (["left=3"], "column 'left' is made when records are decoded, of 'paid', 'due'"),
-        (["region=North", "city=Fox"], "no value of 'city' agrees with all that is given"),
+        (["region=North", "city=Fox"], "no value of 'city' agrees with all the given values"),
     ):
         assert cli.main([*told, *(word for text in wrong for word in ("--given", text))]) != 0
         assert why in capsys.readouterr().err
@@ -550,11 +550,11 @@ def test_a_missing_package_is_told_before_anything_is_spent(monkeypatch):
         ({"b": Derived(sum=["a", "a"])}, "needs columns of numbers, or a difference of two dates"),
         ({"b": Derived("n", [({"to": 3}, "x"), ({"from": 5}, "y")])}, "the mapping has no entry for some values"),
         ({"b": Derived("n", {"few": 1}, other=2)}, "the mapping of 'n' needs a whole number from 0 to 9"),
-        ({"b": Derived(difference=["n", "n"], unit="year")}, "has a unit, which a difference of dates has alone"),
+        ({"b": Derived(difference=["n", "n"], unit="year")}, "has a unit, which only a difference of dates has"),
         ({"b": Derived(difference=["n", "d"])}, "needs columns of numbers, or a difference of two dates"),
         ({"b": Derived(difference=["d", "d"], unit="hour")}, "unit 'hour' needs dates with resolution hour"),
         ({"b": Derived("o", {"x": 1})}, "needs other, what it has for the values of 'o' that are not listed"),
-        ({"b": Difference("n", 0, 5, unit="year")}, "unit and format are of dates"),
+        ({"b": Difference("n", 0, 5, unit="year")}, "unit and format are for dates"),
         ({"b": Difference("a", 0, 5)}, "is a difference from 'a', which needs numbers or dates"),
         ({"b": Difference("c", 0, 5), "c": Difference("b", 0, 5)}, "is the difference from itself"),
         ({"b": Difference("d", 0, 5)}, "a difference of dates needs whole units"),

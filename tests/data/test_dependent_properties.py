@@ -12,7 +12,7 @@ import pytest
 
 import pypgm
 from pypgm import Schema
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 
 QUICK = ["mst", "hdmm", "privbayes"]
 

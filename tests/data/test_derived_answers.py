@@ -111,7 +111,7 @@ def test_what_is_none_of_the_model_names_the_columns_that_it_follows_from(releas
             with pytest.raises(ValueError, match=f"column '{name}' is made when records are decoded, of 'age'"):
                 ask(name)
     for ask in (release.expected_error, release.marginal):
-        with pytest.raises(ValueError, match="'fee' follows from 'city', 'member': the error is known of what is meas"):
+        with pytest.raises(ValueError, match="'fee' follows from 'city', 'member': the error is known only for"):
             ask(("age", "fee"))
     with pytest.raises(ValueError, match="unknown attribute 'regoin'"):
         release.project(("regoin", "fee"))

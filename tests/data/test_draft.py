@@ -257,7 +257,7 @@ def test_many_rows_and_values(write):
         ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),
         (
             b"a,b\n1,\xff\n",
-            "t.csv must be text in UTF-8, and is not; another is chosen with encoding or --encoding, such as cp1252",
+            "t.csv must be text in UTF-8, but is not; another is chosen with encoding or --encoding, such as cp1252",
         ),
     ],
 )
@@ -321,7 +321,7 @@ def test_the_command(write, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err.count("a draft's warnings are still in the schema, at its top and of age, wage") == 1
     assert cli.main(["schema", "init", "t.csv", "--out", "t.csv"]) == 2
     assert cli.main(["schema", "init", "t.csv", "--out", "s.json"]) == 2
-    assert "s.json is there already, and is not written over" in capsys.readouterr().err
+    assert "s.json already exists and is not overwritten" in capsys.readouterr().err
     assert cli.main(["schema", "init", "none.csv"]) == 2
     assert cli.main(["schema"]) == 2
 
@@ -349,7 +349,7 @@ def test_parquet_is_drafted_as_the_same_table_in_csv(tmp_path):
     schema = pypgm.read_schema(tmp_path / "s.json")
     assert len(pypgm.read_table(tmp_path / "t.parquet", schema)) == 500
     (tmp_path / "bad.parquet").write_bytes(b"none")
-    with pytest.raises(ValueError, match="is no Parquet file"):
+    with pytest.raises(ValueError, match="is not a Parquet file"):
         draft_schema(tmp_path / "bad.parquet")
 
 

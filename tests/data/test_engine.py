@@ -275,7 +275,7 @@ def test_of_each_person_so_many_records_are_kept(own, name, ids):
         return EngineTable(own.opened(made), schema)
 
     if own.name == "sqlite":
-        with pytest.raises(ValueError, match="sqlite has no hash to choose some of their records by"):
+        with pytest.raises(ValueError, match="sqlite has no hash to choose among their records"):
             opened(rows)
         return
     counted = opened(rows).kept(secret).count([("a", "b")])[0]

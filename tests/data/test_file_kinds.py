@@ -123,7 +123,7 @@ def test_a_table_is_no_parquet_file(tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "t.parquet").write_text("a,b\nx,1\n")
     for read in (lambda path: pypgm.read_table(path, SCHEMA), draft_schema):
-        with pytest.raises(ValueError, match=r"t\.parquet is no Parquet file: it is a CSV table"):
+        with pytest.raises(ValueError, match=r"t\.parquet is not a Parquet file: it is a CSV table"):
             read(tmp_path / "t.parquet")
 
 
@@ -149,7 +149,7 @@ def test_a_network_in_another_encoding(tmp_path):
     )
     assert BayesianNetwork.read_bif(path, encoding="latin-1").domain.labels["w"] == ("schön", "trüb")
     with pytest.raises(
-        ValueError, match=r"must be text in UTF-8, and is not; another is chosen with encoding or --enc"
+        ValueError, match=r"must be text in UTF-8, but is not; another is chosen with encoding or --enc"
     ):
         BayesianNetwork.read_bif(path)
 
@@ -275,15 +275,15 @@ def test_yaml_words_and_zeros_are_texts(tmp_path):
         ("a: &x [p, q]\n<<: *x\n", "line 2: aliases such as .x are not read"),
         ("a: !!python/object/apply:os.system ['true']\n", "line 1: tags such as .*python/object"),
         ("a: !!set {p, q}\n", "tags such as"),
-        ("? [a, b]\n: 3\n", "a name must be a text, and is a collection"),
+        ("? [a, b]\n: 3\n", "a name must be a text, but is a collection"),
         ("a: 2\n---\nb: 3\n", "must be one YAML document"),
         ("a: 2\na: 3\n", "attribute 'a' comes more than once"),
         ("a: " + "[" * 5000, "nested too deep"),
         ("a: " + "9" * 5000, "an integer has 5000 digits"),
         ('a: ["\\ud800", y]', "half a surrogate pair"),
         ('a: "\\U99999999"', "s.yaml must be YAML"),
-        ("a: [x, y\n", "must be YAML, and is not at line 2"),
-        ("a:\tx: 1\n", "must be YAML, and is not at line 1"),
+        ("a: [x, y\n", "must be YAML, but is not at line 2"),
+        ("a:\tx: 1\n", "must be YAML, but is not at line 1"),
     ],
 )
 def test_yaml_that_is_not_read(tmp_path, text, message):

@@ -160,7 +160,7 @@ def test_refusals(monkeypatch):
         pypgm.Dataset.from_frame([1, 2], DOMAIN)
     weighted = pypgm.Dataset(data.columns, DOMAIN, weights=np.ones(3))
     assert weighted.to_frame(value="w")["w"].tolist() == [1.0] * 3
-    with pytest.raises(ValueError, match="name the column of weights otherwise"):
+    with pytest.raises(ValueError, match="name the column of weights differently"):
         weighted.to_frame(value=next(iter(DOMAIN)))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Constraint, Domain, mechanisms
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 from pypgm.workloads import Workload
 
 DOMAIN = Domain({"shire": ["A", "B", "C"], "zip": 6, "age": 4, "land": 2})

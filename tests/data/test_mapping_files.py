@@ -9,7 +9,7 @@ import os
 import pytest
 
 import pypgm
-from pypgm.data.schema.mapping_file import with_mappings
+from pypgm.data.schema.schema_file import with_mappings
 
 STAFF = "login,password\nann,hunter2\nbob,swordfish\n"
 

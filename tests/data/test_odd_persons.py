@@ -94,7 +94,7 @@ def test_duckdb_knows_the_persons_that_columns_have(kind, keys, wanted):
 
 def test_a_relation_of_other_persons_is_refused():
     data, ledger = schema_of().encode({"id": [1], "a": [0]}), pypgm.Ledger(pypgm.Budget(rho=1))
-    with pytest.raises(ValueError, match="knows persons by 'id', and privacy by 'name'"):
+    with pytest.raises(ValueError, match="identifies persons by 'id', and privacy by 'name'"):
         pypgm.PrivateTable(data, pypgm.Privacy("add-remove", 1, ["name"]), ledger)
     assert not ledger.lines
     assert ledger.privacy is None

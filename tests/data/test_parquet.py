@@ -73,7 +73,7 @@ def test_what_is_wrong_is_told(data, tmp_path):
     assert len(pypgm.read_table(path, pypgm.Domain({"sex": ["F", "M"]}), ignore_extra=True)) == 3000
     with pytest.raises(ValueError, match=r"table.parquet: column 'code', row \d+ \(the first is 0\): needs an integer"):
         pypgm.read_table(path, pypgm.Schema({**SCHEMA.columns, "code": 3}))
-    with pytest.raises(ValueError, match="only a CSV file has a delimiter, encoding or decimal mark"):
+    with pytest.raises(ValueError, match="only a CSV file has a dialect"):
         pypgm.read_table(path, SCHEMA, delimiter=";")
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(ValueError, match="is damaged, or a piece of it") as caught:

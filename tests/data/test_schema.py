@@ -123,7 +123,7 @@ def test_yaml(tmp_path):
     Schema.from_dict(WHOLE).save(tmp_path / "json.yml")
     assert pypgm.read_schema(tmp_path / "json.yml") == Schema.from_dict(WHOLE)
     for wrong, message in [
-        ("a: [1, 2", "must be YAML, and is not at line 1"),
+        ("a: [1, 2", "must be YAML, but is not at line 1"),
         ("a: 1\na: 2", "attribute 'a' comes more than once"),
         ("a:\n  kind: codes\n  size: 2\n  size: 3", "attribute 'size' comes more than once"),
     ]:
@@ -236,7 +236,7 @@ def test_schemas_that_do_not_fit():
         Schema({})
     with pytest.raises(TypeError, match=r"column 'a' needs a column of pypgm\.data, a size or a list"):
         Schema({"a": "FM"})
-    with pytest.raises(ValueError, match="is of Domain"):
+    with pytest.raises(ValueError, match="is over Domain"):
         Schema({"a": 2}).decode(pypgm.Dataset({"a": [1]}, pypgm.Domain({"a": 3})))
     with pytest.raises(TypeError, match="domain needs a pypgm"):
         Schema.of({"a": 3})

@@ -70,7 +70,7 @@ def test_dialects_are_declared(tmp_path, text, how, encoding):
         ("", {"decimal": ","}, "fields and decimals have the same mark"),
         ("", {"encoding": "klingon"}, "no text encoding is called 'klingon'; latin-1"),
         ("", {"encoding": "base64"}, "no text encoding is called 'base64'"),
-        ("Zoë", {"encoding": "ascii"}, "must be text in ascii, and is not"),
+        ("Zoë", {"encoding": "ascii"}, "must be text in ascii, but is not"),
     ],
 )
 def test_dialects_that_do_not_fit(tmp_path, text, how, message):
@@ -110,7 +110,7 @@ def test_written_tables_have_values_and_read_back(tmp_path):
     assert (tmp_path / "same.csv.gz").read_bytes() == (tmp_path / "t.csv.gz").read_bytes()
     pypgm.write_table(data, tmp_path / "other.csv.gz", SCHEMA, rng=2)
     assert (tmp_path / "other.csv.gz").read_bytes() != (tmp_path / "t.csv.gz").read_bytes()
-    with pytest.raises(ValueError, match="the schema is of"):
+    with pytest.raises(ValueError, match="the schema is over"):
         pypgm.write_table(data, tmp_path / "no.csv", Schema({"a": 3}))
     assert not (tmp_path / "no.csv").exists()
 
@@ -210,7 +210,7 @@ def test_records_per_person_of_a_schema_are_protected(tmp_path, monkeypatch, cap
 def test_a_schema_that_a_release_does_not_fit():
     data = pypgm.Dataset({"a": [0, 1]}, pypgm.Domain({"a": 2}))
     release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
-    with pytest.raises(ValueError, match="the schema is of"):
+    with pytest.raises(ValueError, match="the schema is over"):
         type(release)(release.model, release.measurements, release.ledger, "mst", schema=Schema({"a": 3}))
 
 

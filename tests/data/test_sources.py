@@ -64,13 +64,13 @@ CALLS = {
     "compare": (lambda source: pypgm.compare(VALUES, source, schema=SCHEMA).score, {**NO_TABLE, **NO_FRAME}),
     "read_table": (
         lambda source: counts(pypgm.read_table(source, SCHEMA)),
-        {**NO_PATH, **refused({"DuckDB file"}, ValueError, "must be text, and is a DuckDB database")},
+        {**NO_PATH, **refused({"DuckDB file"}, ValueError, "must be text, but is a DuckDB database")},
     ),
     "scan": (
         lambda source: counts(scan(source, SCHEMA)),
         {
             **refused(KINDS.keys() - FILES, TypeError, "scan needs paths or a DuckDB relation"),
-            **refused({"DuckDB file"}, ValueError, "must be text, and is a DuckDB database"),
+            **refused({"DuckDB file"}, ValueError, "must be text, but is a DuckDB database"),
             "DuckDB relation": None,
         },
     ),
@@ -129,7 +129,7 @@ def test_a_source_says_the_same_of_a_table_whatever_holds_it(kind):
         assert counts(held.records(SCHEMA)) == counts(SCHEMA.encode(VALUES))
         held.close()
         if not source.has_header:
-            with pytest.raises(ValueError, match="only a CSV file has a delimiter"):
+            with pytest.raises(ValueError, match="only a CSV file has a dialect"):
                 opened(open_source(given, dialect=Dialect(";"), **reading_of(given)), SCHEMA)
         if kind == "Dataset":
             return

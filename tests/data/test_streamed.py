@@ -171,7 +171,7 @@ def test_scan_honours_how_a_table_is_written(tmp_path):
     np.testing.assert_array_equal(
         scan(path, schema, **how).count([("w", "b")]), pypgm.read_table(path, schema, **how).count([("w", "b")])
     )
-    with pytest.raises(ValueError, match="only a CSV file has a delimiter"):
+    with pytest.raises(ValueError, match="only a CSV file has a dialect"):
         scan(_parquet(tmp_path), schema, **how)
 
 

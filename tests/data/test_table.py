@@ -192,7 +192,7 @@ def test_domain_from_json(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "must be JSON, and is not at line 1, column 1"),
+        ("", "must be JSON, but is not at line 1, column 1"),
         ('{"age": 85', "must be JSON"),
         ("[]", "needs an object of attributes"),
         ("{}", "needs an object of attributes"),

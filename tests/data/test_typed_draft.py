@@ -40,7 +40,7 @@ def test_whole_numbers_may_be_given_as_floats():
     [
         ({"i": 49}, TypeError, "bounds of column 'i' need the lowest and the highest value, or a list of all, got 49"),
         ({"i": "49"}, TypeError, "bounds of column 'i' need"),
-        ({"i": (0, 49), "b": (0, 1)}, ValueError, "column 'b' is of booleans, which need no bounds"),
+        ({"i": (0, 49), "b": (0, 1)}, ValueError, "column 'b' holds booleans, which need no bounds"),
     ],
 )
 def test_bounds_that_are_none_name_their_column(bounds, error, told):

@@ -10,7 +10,7 @@ import pytest
 import pypgm
 from pypgm import cli
 from pypgm.bayes import BayesianNetwork
-from pypgm.data.schema.yaml_text import MOST_YAML
+from pypgm.data.schema.schema_file import MOST_YAML
 from pypgm.data.sources.files import MOST_TEXT, csv_rows
 
 

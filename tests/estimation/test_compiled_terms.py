@@ -5,7 +5,8 @@ import pytest
 
 import pypgm
 from pypgm import queries
-from pypgm.estimation import compiled_terms, problem
+from pypgm.estimation import problem
+from pypgm.estimation import problem as compiled_terms
 from pypgm.estimation.region_problem import RegionEngine
 from pypgm.estimation.tree_problem import TreeEngine
 

@@ -10,7 +10,7 @@ from data_of import chain
 
 from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable, estimate, mechanisms, workloads
 from pypgm.bayes import PrivateStructure
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 from pypgm.queries import Identity
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})

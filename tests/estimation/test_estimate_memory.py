@@ -13,7 +13,7 @@ from peak_memory import printed_numbers
 import pypgm
 from pypgm import Domain, LinearMeasurement, ModelTooLargeError
 from pypgm.estimation.methods import estimate_bytes
-from pypgm.models.error_bars import _Spread
+from pypgm.models.expected_error import _Spread
 from pypgm.models.sampling import draw_records
 
 METHODS = ["accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "universal", "lbfgs"]

@@ -323,10 +323,6 @@ def test_a_loss_of_unknown_smoothness_finds_its_steps(scale):
             assert model.fit.gap <= 1.1e-3 * (1 + abs(model.fit.loss)), (loss.__name__, method)
 
 
-def another_clique(marginals):
-    return 0.0, CliqueVector(DOMAIN, ["b"])
-
-
 REFUSED = [
     (lambda: losses.Sum([]), "at least one"),
     (lambda: pypgm.estimate(DOMAIN, [], 1.0, loss=losses.Custom(lambda m: (np.nan, m), ["a"])), "finite value"),

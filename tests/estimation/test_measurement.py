@@ -58,7 +58,7 @@ REFUSED = [
     ((["1", "2"], "a"), TypeError, r"measurement of \('a',\) must be real numbers, got dtype <U1"),
     (([True, False], "a"), TypeError, "must be real numbers, got dtype bool"),
     (([1j, 2], "a"), TypeError, "must be real numbers, got dtype complex128"),
-    ((np.ma.masked_less([1, 2], 2), "a"), TypeError, "got a masked array: fill or drop what is masked"),
+    ((np.ma.masked_less([1, 2], 2), "a"), TypeError, "got a masked array: fill or drop the masked entries"),
     (([None, 2], "a"), TypeError, "must be real numbers, got dtype object"),
     ((np.array([2**63, 0], dtype=np.uint64), "a"), ValueError, r"measurement of \('a',\) must fit int64"),
     (([1, 2], "a", "3"), TypeError, r"stddev of the measurement of \('a',\) must be real numbers, got dtype <U1"),
@@ -83,8 +83,8 @@ def test_refused_measurements(arguments, error, message):
 MISFITS = [
     (LinearMeasurement([1, 2], "zip"), "unknown attribute 'zip'"),
     (LinearMeasurement([1, 2, 3], "a"), r"clique \('a',\) has 2 cells, its measurement 3 values"),
-    (LinearMeasurement([1], "b", query=Partition([0, 0])), r"clique \('b',\) has 3 cells, its query asks 2"),
-    (LinearMeasurement([1, 2], "b", query=Identity(2)), r"clique \('b',\) has 3 cells, its query asks 2"),
+    (LinearMeasurement([1], "b", query=Partition([0, 0])), r"clique \('b',\) has 3 cells, its query is for 2"),
+    (LinearMeasurement([1, 2], "b", query=Identity(2)), r"clique \('b',\) has 3 cells, its query is for 2"),
 ]
 
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.estimation import thinning
-from pypgm.estimation.thinning import BEYOND, left_to_validate, unthinned_count
+from pypgm.estimation import stop_rule
+from pypgm.estimation.stop_rule import BEYOND, left_to_validate, unthinned_count
 
 DOMAIN = pypgm.Domain(["a", "b"], [40, 50])
 
 
 def thinned(values, clique=("a", "b"), stddev=3.0, rng=None):
     own = [pypgm.LinearMeasurement(values, clique, stddev=stddev).ordered(DOMAIN)]
-    fitted = thinning.thinned(own, rng)
+    fitted = stop_rule.thinned(own, rng)
     return fitted[0].values, left_to_validate(own, fitted)[0].values
 
 

@@ -76,7 +76,7 @@ COMMANDS = {
     "plan": ["plan", "PATH", "--records", "5", "--epsilon", "1", "--delta", "1e-9"],
     "compare": ["compare", "PATH", "t.csv", "--unsafe"],
 }
-BAD = {"a\0b": "must have no NUL", "a\ud800b": "no half of a surrogate pair"}
+BAD = {"a\0b": "must not have a NUL", "a\ud800b": "not have half a surrogate pair"}
 
 
 def check_refused(call, bad):
@@ -110,7 +110,7 @@ def test_a_name_of_a_database_that_no_system_takes(bad):
 def test_a_name_in_a_command_that_no_system_takes(command, bad, capsys):
     assert cli.main([word.replace("PATH", bad) for word in COMMANDS[command]]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("pypgm: a path must have no ")
+    assert said.startswith("pypgm: a path must not have ")
     assert said.count("\n") == 1
 
 
@@ -130,9 +130,9 @@ def test_a_file_that_is_no_database_is_told_for_what_it_is(tmp_path, content, ki
     pytest.importorskip("pyarrow")
     path = tmp_path / "people.duckdb"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is no DuckDB file") as error:
+    with pytest.raises(ValueError, match="is not a DuckDB file") as error:
         pypgm.synthesize(path, SCHEMA, **BUDGET, table="people")
-    assert str(error.value) == f"{path} is no DuckDB file{kind}"
+    assert str(error.value) == f"{path} is not a DuckDB file{kind}"
     with pytest.raises(FileNotFoundError):
         pypgm.synthesize(tmp_path / "none.duckdb", SCHEMA, **BUDGET, table="people")
 
@@ -141,7 +141,7 @@ def test_types_of_a_file_that_is_no_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "people.parquet"
     path.write_bytes(b"a,b\n1,x\n")
-    with pytest.raises(ValueError, match="is no Parquet file: it is a CSV table") as error:
+    with pytest.raises(ValueError, match="is not a Parquet file: it is a CSV table") as error:
         pypgm.Schema.from_types(path)
     assert type(error.value) is ValueError
 

@@ -58,7 +58,7 @@ def test_a_release_is_never_written_over(folder, capsys):
     before = Path("out.pgm").read_bytes()
     Path("out.csv").unlink()
     assert cli.main(SYNTH) == 2
-    assert "out.pgm is there already, and is not written over" in capsys.readouterr().err
+    assert "out.pgm already exists and is not overwritten" in capsys.readouterr().err
     assert Path("out.pgm").read_bytes() == before
 
 
@@ -181,7 +181,7 @@ def test_fewer_than_one_expected_record_is_told(folder, capsys):
         (["--rows", "-5"], "--rows: needs a number of records"),
         (["--rows", "100000000000000"], "GiB of memory, the limit is"),
         (["--given", "b=X"], "'b' needs one of 'F', 'M'"),
-        (["--out", "people.pgm"], "written over"),
+        (["--out", "people.pgm"], "overwritten"),
         (["--seed", "x"], "--seed"),
     ],
 )

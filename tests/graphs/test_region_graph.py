@@ -209,7 +209,7 @@ BAD = {
     "outside its parent": (
         lambda: RegionGraph.from_edges(ABCD, [], [(("a", "b"), ("b", "c"))]),
         ValueError,
-        r"\('b', 'c'\) is no proper part of \('a', 'b'\)",
+        r"\('b', 'c'\) is not a proper part of \('a', 'b'\)",
     ),
     "cycle": (
         lambda: RegionGraph.from_edges(ABCD, [], [(("a", "b"), "a"), ("a", ("a", "b"))]),

@@ -9,7 +9,7 @@ import pytest
 
 from pypgm import CliqueVector, Domain
 from pypgm.inference.region_index import Cliques, RegionIndex, maximal
-from pypgm.models import refinement
+from pypgm.models import sampling
 
 
 def random_cliques(seed, n=12):
@@ -51,14 +51,14 @@ def test_records_are_refined_towards_the_smallest_pairs_outside(sizes, noisy):
     cliques = list(itertools.pairwise(domain))
     outside = [p for p in itertools.combinations(domain, 2) if p not in cliques]
     first = [*cliques, *sorted(outside, key=domain.size)[: len(cliques)]]
-    assert refinement.stages(domain, cliques, alone=False, noisy=noisy) == ([first] if noisy else [first, cliques])
+    assert sampling.stages(domain, cliques, alone=False, noisy=noisy) == ([first] if noisy else [first, cliques])
 
 
 def test_few_pairs_of_many_attributes_are_looked_at(monkeypatch):
     domain = Domain([f"x{i}" for i in range(3000)], [2] * 3000)
     cliques = list(itertools.pairwise(domain))
     seen = []
-    small = refinement._small_pairs
-    monkeypatch.setattr(refinement, "_small_pairs", lambda d: (seen.append(p) or p for p in small(d)))
-    refinement.stages(domain, cliques, alone=False, noisy=True)
+    small = sampling._small_pairs
+    monkeypatch.setattr(sampling, "_small_pairs", lambda d: (seen.append(p) or p for p in small(d)))
+    sampling.stages(domain, cliques, alone=False, noisy=True)
     assert len(seen) <= 2 * len(cliques)

@@ -57,9 +57,9 @@ def test_largest_log_weights(case):
 
 def test_impossible_evidence_is_named():
     potentials = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.0, -np.inf, -np.inf, -np.inf])
-    with pytest.raises(ImpossibleEvidenceError, match="by the evidence on b"):
+    with pytest.raises(ImpossibleEvidenceError, match="under the evidence on b"):
         pypgm.variable_elimination(potentials, "a", evidence={"b": 1})
-    with pytest.raises(ImpossibleEvidenceError, match="by the evidence on a, b"):
+    with pytest.raises(ImpossibleEvidenceError, match="under the evidence on a, b"):
         pypgm.variable_elimination(potentials, (), evidence={"a": 1, "b": 0})
 
 

@@ -18,7 +18,7 @@ from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.total import estimate_total
 from pypgm.intervals import scales
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, pair_answers
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names, needs_more
 from pypgm.privacy import Ledger, PrivateTable
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from pypgm import Dataset, Domain, mechanisms
-from pypgm.intervals import polya_tree
-from pypgm.intervals.polya_tree import PolyaTree
+from pypgm.intervals import left_out
+from pypgm.intervals.left_out import PolyaTree
 
 
 @pytest.mark.parametrize("concentrations", [[0.25], [0.25, 2.0]])
 def test_shares_have_the_conditional_distribution(concentrations, monkeypatch):
     """By trees drawn from the prior without a look at the answers, each weighted by their density."""
-    monkeypatch.setattr(polya_tree, "_CONCENTRATIONS", np.array(concentrations))
-    monkeypatch.setattr(polya_tree, "_DRAWS", 1000)
+    monkeypatch.setattr(left_out, "_CONCENTRATIONS", np.array(concentrations))
+    monkeypatch.setattr(left_out, "_DRAWS", 1000)
     rng, answers, variances = np.random.default_rng(0), np.array([40.0, 10, -5]), np.array([100.0, 60, 100])
     own = PolyaTree(answers, variances, np.arange(3), 60.0)
     found = np.array([own.drawn(rng) for _ in range(2000)])

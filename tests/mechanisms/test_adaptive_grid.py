@@ -13,7 +13,7 @@ import pypgm
 from pypgm import Dataset, Domain, workloads
 from pypgm.mechanisms import adaptive_grid, hdmm, plan
 from pypgm.mechanisms._adaptive_grid import _largest_tree
-from pypgm.mechanisms.grouping import query_of_groups
+from pypgm.mechanisms.strategies import query_of_groups
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable
 from pypgm.queries import Partition
 

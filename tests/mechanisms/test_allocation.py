@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pypgm.mechanisms.allocation import allocate, hidden
+from pypgm.mechanisms.pair_allocation import allocate, hidden
 
 shares = st.floats(0, 1)
 

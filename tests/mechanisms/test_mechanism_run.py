@@ -20,9 +20,10 @@ from pypgm import (
     estimate,
     mechanisms,
 )
-from pypgm.mechanisms import hdmm, mst, privbayes, registry, wide
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
+from pypgm.mechanisms import hdmm, mst, privbayes, wide
+from pypgm.mechanisms import tables as registry
 from pypgm.mechanisms.run import Run
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names, needs_more
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4})
 DATA = Dataset({"a": [0, 1, 1] * 40, "b": [2, 0, 1] * 40, "c": [3, 3, 0] * 40}, DOMAIN)

@@ -12,7 +12,7 @@ import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, LinearMeasurement, workloads
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import neighbour_pairs
-from pypgm.audit.whole import followed
+from pypgm.audit.tiers import followed
 from pypgm.mechanisms import mwem
 from pypgm.queries import Partition, Prefix
 from pypgm.reconstruction import multiplicative_weights

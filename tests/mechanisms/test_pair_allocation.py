@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pypgm
-from pypgm.mechanisms.allocation import cheapest
 from pypgm.mechanisms.one_way import independent, measure_singles
-from pypgm.mechanisms.pair_allocation import PairAllocation
+from pypgm.mechanisms.pair_allocation import PairAllocation, cheapest
 from pypgm.mechanisms.pair_dependence import Dependence, dependence, screened
 from pypgm.mechanisms.run import Run
 from pypgm.privacy import Budget

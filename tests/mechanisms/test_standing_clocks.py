@@ -12,7 +12,7 @@ import pytest
 import pypgm
 from pypgm import mechanisms
 from pypgm._base.clock import Clock, now, standing_still
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 from pypgm.privacy.fixed_errors import fixed_errors
 
 DOMAIN = pypgm.Domain({f"a{i}": 3 for i in range(5)})

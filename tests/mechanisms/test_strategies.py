@@ -13,8 +13,7 @@ from scipy import optimize
 
 import pypgm
 from pypgm import Domain, queries, workloads
-from pypgm.mechanisms.grouping import energies, run_counts, runs
-from pypgm.mechanisms.strategies import contrast_cost, contrast_strategy, marginal_strategy
+from pypgm.mechanisms.strategies import contrast_cost, contrast_strategy, energies, marginal_strategy, run_counts, runs
 from pypgm.privacy import Privacy
 from pypgm.queries import AllRange, Identity, Partition, Prefix
 from pypgm.reconstruction import least_squares

@@ -13,7 +13,7 @@ import pytest
 
 import pypgm
 from pypgm.data import Codes, Integer
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 
 SCHEMA = {
     "columns": {
@@ -468,7 +468,7 @@ def test_a_release_never_writes_over_the_records_that_it_was_made_of(name, tmp_p
     monkeypatch.chdir(tmp_path.parent)
     place = tmp_path / name
     for write in (release.write, release.save, release.report_html):
-        with pytest.raises(ValueError, match="would be written over"):
+        with pytest.raises(ValueError, match="would be overwritten"):
             write(place)
     assert path.read_bytes() == before
     release.write(tmp_path / "made.csv", 10)

@@ -291,7 +291,7 @@ def test_ctrl_c_while_a_model_tells_what_to_ask_loses_nothing(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pypgm.mechanisms.choices.Choices.suggested", interrupted)
+    monkeypatch.setattr("pypgm.mechanisms._wide.Choices.suggested", interrupted)
     with pytest.warns(pypgm.errors.EstimateInterruptedWarning):
         release = wide(SMALL, budget=Budget(rho=9), unsafe_seed=1)
     assert release.model.fit.status == "interrupted"

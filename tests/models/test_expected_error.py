@@ -11,7 +11,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Constraint, Dataset, Domain, LinearMeasurement, demo, mechanisms, queries
 from pypgm._base.student import upper_end
-from pypgm.models import expected_error, region_tree
+from pypgm.models import expected_error, region_model
 from pypgm.reporting.quality import quality_of
 from pypgm.reporting.text import quality_rows
 
@@ -266,7 +266,7 @@ def test_what_was_measured_is_decided_by_what_the_answers_tell():
 def test_a_report_asks_once_what_answers_rest_on_and_takes_small_trees_for_made_up_tables(monkeypatch):
     measured = [LinearMeasurement(people().project(c).datavector(), c, stddev=20.0) for c in CYCLE]
     model = pypgm.estimate(DOMAIN, measured, oracle="region_graph")
-    asked, budgets, bases, planned = [], [], expected_error.bases, region_tree.plan_bounded_tree
+    asked, budgets, bases, planned = [], [], expected_error.bases, region_model.plan_bounded_tree
 
     def counted(model, cliques):
         asked.append(len(cliques))
@@ -277,7 +277,7 @@ def test_a_report_asks_once_what_answers_rest_on_and_takes_small_trees_for_made_
         return planned(*arguments, max_cells=max_cells, **options)
 
     monkeypatch.setattr(expected_error, "bases", counted)
-    monkeypatch.setattr(region_tree, "plan_bounded_tree", plan)
+    monkeypatch.setattr(region_model, "plan_bounded_tree", plan)
     quality = quality_of(model)
     assert asked == [4 + 6]
     assert budgets == [1e6, 2e5, 2e5, 2e5, 2e5]  # the model's own, for its records, and one of each made-up table

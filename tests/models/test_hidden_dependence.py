@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import pypgm
 from pypgm import LinearMeasurement
 from pypgm._base.clock import Clock
-from pypgm.models.expected_error import expected_total_variation
-from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise, room
+from pypgm.models.expected_error import expected_total_variation, hidden_dependence, hiding_noise, room
 from pypgm.queries import Contrasts
 from pypgm.reporting.quality import quality_of
 

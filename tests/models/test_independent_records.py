@@ -42,7 +42,7 @@ def test_zeros_and_evidence_are_exact():
 
 
 def test_the_last_cells_without_weight_are_never_drawn():
-    from pypgm.models.independent_records import _drawn
+    from pypgm.models.sampling import _drawn
 
     weights = np.array([[0.0, 0.1, 0.2, 0.0], [0.3, 0.0, 0.0, 0.0]])
     uniforms = np.array([0.0, np.nextafter(1.0, 0.0)] * 2)

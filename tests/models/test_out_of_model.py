@@ -15,8 +15,7 @@ import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel
 from pypgm._base.clock import Clock
 from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
-from pypgm.inference.local_answers import local_answers
-from pypgm.inference.out_of_model import combined_answers, expanded_answers
+from pypgm.inference.out_of_model import combined_answers, expanded_answers, local_answers
 from pypgm.inference.region_index import RegionIndex, maximal
 
 ABCDE = Domain({"a": 2, "b": 3, "c": 2, "d": 4, "e": 3})

@@ -18,8 +18,7 @@ from pypgm.domain import Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, TreeNode
 from pypgm.inference.region_index import RegionIndex
-from pypgm.models.refinement import refined_records, stages
-from pypgm.models.sampling import draw_records
+from pypgm.models.sampling import draw_records, refined_records, stages
 
 MEASURED_SIZES = [85, 9, 100, 16, 7, 15, 6, 5, 2, 42]
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import pypgm
 from pypgm import Budget, CliqueVector, Dataset, Domain, Ledger, Privacy, PrivateTable, _core, mrf
 from pypgm.errors import BudgetError
-from pypgm.mrf import field_run
+from pypgm.mrf import private_learning
 from pypgm.mrf.encoding import centred_field
-from pypgm.mrf.field_run import default_steps
 from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
+from pypgm.mrf.private_learning import default_steps
 from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
 
 HUGE = Budget(rho=10**12)  # noise far below the differences between scores
@@ -475,8 +475,8 @@ def test_the_core_checks_each_step(arguments, text):
 @pytest.mark.parametrize("budget", [Budget(rho="1/1000"), Budget(epsilon="1/10")])
 def test_the_number_of_steps_is_of_the_released_total(learner, budget, monkeypatch):
     asked = []
-    kept = field_run.default_steps
-    monkeypatch.setattr(field_run, "default_steps", lambda *a, **k: asked.append(a[2]) or kept(*a, **k))
+    kept = private_learning.default_steps
+    monkeypatch.setattr(private_learning, "default_steps", lambda *a, **k: asked.append(a[2]) or kept(*a, **k))
     data = table_of([[1, 0]] * 700 + [[0, 1]] * 600)
     release = getattr(mrf, learner)(data, radius=1.0, budget=budget, unsafe_seed=3)
     (total,) = release.measurements[0].values

@@ -57,7 +57,7 @@ def test_excess_risk_by_hand_and_its_rates():
 
 @pytest.mark.parametrize("pure", [False, True])
 def test_the_steps_learners_take_make_the_excess_risk_least(pure):
-    from pypgm.mrf.field_run import default_steps
+    from pypgm.mrf.private_learning import default_steps
     from pypgm.mrf.regression_plans import ising_plan
 
     plan = ising_plan(pypgm.Domain(dict.fromkeys("abcd", 2)), 1.5)
@@ -143,7 +143,7 @@ def test_the_diamond_takes_far_fewer_records_in_simulation_than_by_the_formula()
         (lambda: mrf.structure_sample_size(9, 1, 0.1, STABILITY, n_values=1), "n_values must be at least 2"),
         (lambda: mrf.structure_sample_size(9, 1, 0, STABILITY), "eta must be positive"),
         (lambda: mrf.stability_threshold(Budget(rho=1)), "epsilon and delta"),
-        (lambda: mrf.simulated_block_size(None, len, 1, success=1), "success must be below 1"),
+        (lambda: mrf.simulated_block_size(None, len, 1, success=1), r"success must be in \(0, 1\), got 1"),
         (lambda: mrf.simulated_block_size(None, len, 1, simulated=0), "simulated must be at least 1"),
         (lambda: mrf.simulated_block_size(None, len, 1, budget=Budget(epsilon=1)), "epsilon and delta"),
         (lambda: mrf.simulated_block_size(CONSTANT, len, 0, simulated=1), "has not found the graph"),

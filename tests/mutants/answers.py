@@ -13,7 +13,7 @@ from selfcheck.steps import check_asked
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.subjects import MECHANISMS
-from pypgm.audit.whole import followed
+from pypgm.audit.tiers import followed
 from pypgm.privacy import Budget
 
 PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]

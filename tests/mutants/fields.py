@@ -12,7 +12,7 @@ from pypgm.audit.finding import finding
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import binary_pairs, neighbour_pairs
 from pypgm.audit.subjects import FIELD_RADIUS, LEARNERS, SPIN_RADIUS, SPINS
-from pypgm.audit.whole import followed
+from pypgm.audit.tiers import followed
 from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -117,12 +117,16 @@ MUTANTS = {
         "mrf.stability:Stability.release", check_stability, "overspent"
     )("votes_of.l1_sensitivity(Identity(2))", "votes_of.records_per_person"),
     "many draws of a line cost as much as one": at("privacy.laws:Exponential.cost", _spins, "wrong charge")(one_case()),
-    "a field is of as many records as there are": at("mrf.field_run:FieldRun.learn", _spins, "records counted exactly")(
+    "a field is of as many records as there are": at(
+        "mrf.private_learning:FieldRun.learn",
+        _spins,
+        "records counted exactly",
+    )(
         "self.table.public_total if not measured else max(0, int(measured[0].values[0]))",
         "self.table._PrivateTable__data.n_records",
     ),
     "the number of steps is that for the true number of records": at(
-        "mrf.field_run:FieldRun.learn", _spins, "path depends on the data"
+        "mrf.private_learning:FieldRun.learn", _spins, "path depends on the data"
     )(
         "wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)",
         "2 + len(next(iter(self.table._PrivateTable__data.columns.values()))) % 2",

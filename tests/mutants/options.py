@@ -15,7 +15,7 @@ few = {name: partial(check_fuzz, 60, only=(name,)) for name in ("aim", "jam", "m
 
 MUTANTS = {
     "a risk changes under replace as under add-remove": at(
-        "mechanisms.choices:Choices.drawn", options["wide"], "score sensitivity"
+        "mechanisms._wide:Choices.drawn", options["wide"], "score sensitivity"
     )(no_factor()),
     "the mutual information of all attributes changes as that of binary ones": at(
         "bayes.private_structure:_Choice.__init__", options["privbayes"], "score sensitivity"
@@ -73,7 +73,7 @@ MUTANTS = {
     "parts of a group sum to more than one": at("mechanisms.resolution:_within", check_scores, "score sensitivity")(
         "(1 << _PARTS) - 1", "33 << _PARTS - 5"
     ),
-    "a saving rises faster than the distance": at("mechanisms.risk_score:saving", check_scores, "score sensitivity")(
+    "a saving rises faster than the distance": at("mechanisms._aim:saving", check_scores, "score sensitivity")(
         "l1_distance(counts, expected)", "l1_distance(counts, expected) * 21 // 20"
     ),
     "the mutual information of attributes changes as that of binary ones where one of them is binary": at(
@@ -98,7 +98,7 @@ MUTANTS = {
     "a risk counts twice": at("mechanisms.resolution:_twice", check_scores, "score sensitivity")(
         "int(np.maximum(too_low, 0).sum())", "int(np.maximum(too_low, 0).sum()) * 2"
     ),
-    "a saving counts twice": at("mechanisms.risk_score:saving", check_scores, "score sensitivity")(
+    "a saving counts twice": at("mechanisms._aim:saving", check_scores, "score sensitivity")(
         "distance - math.isqrt(distance * distance * hiding * hiding // squares)",
         "2 * distance - 2 * math.isqrt(distance * distance * hiding * hiding // squares)",
     ),
@@ -113,7 +113,7 @@ MUTANTS = {
         "2 * int(np.abs(_GRID * secret - expected[number % n]).sum())",
     ),
     "a risk is said to change by one record": at(
-        "mechanisms.choices:Choices.drawn", options["wide"], "score sensitivity"
+        "mechanisms._wide:Choices.drawn", options["wide"], "score sensitivity"
     )(no_factor(2)),
     "a tree beside targets is compared with the exact counts": at(
         "mechanisms._adaptive_grid:_select", options["adaptive_grid"], "path depends on the data"

@@ -78,13 +78,13 @@ MUTANTS = {
         "data.sources.streamed:kept_in_duckdb", partial(check_person_keys, ("duckdb",)), "sensitivity"
     )("_key_in_duckdb(name, type_of[name])", "quoted(name)"),
     "an engine keeps a record more of each person": at(
-        "data.sources.engine_persons:kept_in_engine", partial(check_person_keys, ("ibis",)), "lost user bound"
+        "data.sources.engine:kept_in_engine", partial(check_person_keys, ("ibis",)), "lost user bound"
     )("ranked['rank'] < person.at_most", "ranked['rank'] <= person.at_most"),
     "an engine knows persons by the first of several columns": at(
-        "data.sources.engine_persons:kept_in_engine", partial(check_person_keys, ("ibis",)), "sensitivity"
+        "data.sources.engine:kept_in_engine", partial(check_person_keys, ("ibis",)), "sensitivity"
     )("[f'p{i}' for i in range(len(person.columns))]", "['p0']"),
     "an engine compares keys by its collation": at(
-        "data.sources.engine_persons:key_of", partial(check_person_keys, ("ibis",)), "sensitivity"
+        "data.sources.engine:key_of", partial(check_person_keys, ("ibis",)), "sensitivity"
     )("bytes_of(ibis, engine, value.strip())", "value.strip()"),
     "fewer records of a person than are kept are believed": at(
         "privacy.arguments:relation_of", check_promises, "not refused"

@@ -59,20 +59,24 @@ MUTANTS = {
         no_addend()
     ),
     "ranges leave their last cell out": at("queries.ranges:RangeList._apply", operators, "operator")(no_addend(1)),
-    "a subset's weights are not squared": at("queries.subset:Subset._sensitivity", check_sensitivities, "sensitivity")(
-        no_factor()
-    ),
-    "a subset's weights keep their signs": at("queries.subset:Subset._sensitivity", check_sensitivities, "sensitivity")(
-        as_given(1)
-    ),
+    "a subset's weights are not squared": at(
+        "queries.partition:Subset._sensitivity",
+        check_sensitivities,
+        "sensitivity",
+    )(no_factor()),
+    "a subset's weights keep their signs": at(
+        "queries.partition:Subset._sensitivity",
+        check_sensitivities,
+        "sensitivity",
+    )(as_given(1)),
     "a subset under replace: one cell in place of two": at(
-        "queries.subset:Subset._sensitivity", check_sensitivities, "sensitivity"
+        "queries.partition:Subset._sensitivity", check_sensitivities, "sensitivity"
     )(one_less(3)),
     "a subset of one cell is free under replace": at(
-        "queries.subset:Subset._sensitivity", check_sensitivities, "sensitivity"
+        "queries.partition:Subset._sensitivity", check_sensitivities, "sensitivity"
     )(one_less(1)),
     "a subset of more than 4096 cells forgets its weights": at(
-        "queries.subset:Subset._sensitivity", wide_ranges, "sensitivity"
+        "queries.partition:Subset._sensitivity", wide_ranges, "sensitivity"
     )("int(amounts[-1])", "int(amounts[-1]) if amounts.size <= 4096 else 1"),
     "signed matrices fall back to the factor of unsigned ones": at(
         "queries.query:LinearQuery._sensitivity", wide_matrices, "sensitivity"
@@ -115,7 +119,7 @@ MUTANTS = {
         "non_negative and query.is_non_negative", "non_negative or query.is_non_negative"
     ),
     "no two columns point apart": at("queries.query:LinearQuery._describe", operators, "operator")("acute", "True", 3),
-    "running sums of columns run from the wrong end": at("queries.prefix:Prefix._transpose", operators, "operator")(
+    "running sums of columns run from the wrong end": at("queries.ranges:Prefix._transpose", operators, "operator")(
         "np.cumsum(table[:, ::-1], axis=1)[:, ::-1]", "np.cumsum(table, axis=1)"
     ),
     "contrasts of replaced records are no further apart than records that come": at(
@@ -155,6 +159,6 @@ MUTANTS = {
         "queries.contrasts:Contrasts._along_axes", wide_operators, "operator"
     )("n * (n - 2) if squared else n", "n * (n - 2) if squared else n + (n > 8)"),
     "running sums forget the last answer under replace and add-remove alike": at(
-        "queries.prefix:Prefix._sensitivity", check_sensitivities, "sensitivity"
+        "queries.ranges:Prefix._sensitivity", check_sensitivities, "sensitivity"
     )("neighbours == 'replace'", "1"),
 }

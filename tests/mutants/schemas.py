@@ -49,7 +49,7 @@ MUTANTS = {
     "a difference is from the record before": at(
         "data.columns.difference:Difference.coded", check_dependent, "wrong counts"
     )("first.steps(of_first)", "np.roll(first.steps(of_first), 1)"),
-    "a birthday counts the day after": at("data.columns.spans:span_between", check_dependent, "wrong counts")(
+    "a birthday counts the day after": at("data.columns.dates:span_between", check_dependent, "wrong counts")(
         "second", "second - 1"
     ),
     "the bin of what a difference is from ends a day late": at(

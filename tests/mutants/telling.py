@@ -12,7 +12,7 @@ from selfcheck.command import check_command
 from selfcheck.spellings import check_spelling
 
 from mutants.answers import measured, selected, whole
-from pypgm.audit.failures import check_failures
+from pypgm.audit.mechanisms import check_failures
 from pypgm.audit.subjects import SPELLED
 from pypgm.privacy import Privacy
 

@@ -12,8 +12,8 @@ import pytest
 import pypgm
 from pypgm import CliqueVector, Dataset, Domain, Factor
 from pypgm.estimation.limits import LimitOptions, Limits
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 from pypgm.mechanisms.run import DEFAULTS, Options, Run
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 
 
 @pytest.mark.parametrize("name", mechanism_names())

@@ -21,7 +21,7 @@ OFTEN_SOUGHT = {
     "the sensitivity of what wide measures of a pair": ("pypgm/queries/contrasts.py", "Contrasts._sensitivity"),
     "the update of a message of Convex-GBP": ("cpp/core/simd/message_kernels.cpp", "update_message"),
     "the formula of that update": ("cpp/core/regions/convex_gbp.hpp", "ConvexGbp"),
-    "what makes held-out answers": ("pypgm/estimation/thinning.py", "left_to_validate"),
+    "what makes held-out answers": ("pypgm/estimation/stop_rule.py", "left_to_validate"),
     "the rule that ends an estimate": ("pypgm/estimation/stop_rule.py", "Validation"),
     "what a file of a release holds": ("pypgm/files/format.py", "FILES"),
     "the screen of wide": ("pypgm/mechanisms/pair_dependence.py", "screened"),
@@ -37,7 +37,7 @@ OFTEN_SOUGHT = {
     "a charge of the ledger": ("pypgm/privacy/ledger.py", "Ledger.charge"),
     "the tree of MST": ("pypgm/mechanisms/_mst.py", "select_tree"),
     "what a query given evidence computes": ("pypgm/models/model.py", "Model.query"),
-    "the region graph of triples": ("pypgm/graphs/region_closure.py", "saturate"),
+    "the region graph of triples": ("pypgm/graphs/region_graph.py", "saturate"),
 }
 
 

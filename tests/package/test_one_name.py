@@ -10,7 +10,7 @@ import pytest
 
 import pypgm
 from pypgm import Domain
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names, takes
 
 PACKAGES = (
     *("bayes", "data", "estimation", "evaluation", "graphs", "inference", "io", "mechanisms", "models", "mrf"),

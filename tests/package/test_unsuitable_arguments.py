@@ -18,7 +18,7 @@ from pypgm._base.numeric import shown
 from pypgm.estimation.limits import LimitOptions, Limits, SolverOptions
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.intervals.interval import Request
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 from pypgm.models.estimated_again import Simulation
 from pypgm.privacy.entry import PrivateOptions
 from pypgm.privacy.ledger import Ledger

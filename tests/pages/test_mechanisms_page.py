@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 
 PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
 

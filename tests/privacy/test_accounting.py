@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from pypgm import Dataset, Domain
 from pypgm.mechanisms import mst
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names, needs_more
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, dp_events, zcdp_delta, zcdp_epsilon
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 

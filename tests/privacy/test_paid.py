@@ -20,7 +20,7 @@ from pypgm import (
 )
 from pypgm.bayes import PrivateStructure
 from pypgm.data import Integer, OpenSchema, QuantileBins
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 from pypgm.reconstruction import multiplicative_weights
 from pypgm.workloads import Workload
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pypgm.mechanisms.risk_score import GRID, hidden, saving
+from pypgm.mechanisms._aim import GRID, hidden, saving
 from pypgm.privacy.l1_selector import on_grid
 
 

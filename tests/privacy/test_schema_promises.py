@@ -13,8 +13,8 @@ from learners import LEARNERS, SUBJECTS, options_of
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, OpenSchema, Privacy, PrivateTable, Schema, bayes, mechanisms
 from pypgm.data import Categorical, Integer, scan
-from pypgm.mechanisms.registry import mechanism_names, takes
-from pypgm.mrf.stability import Stability
+from pypgm.mechanisms.tables import mechanism_names, takes
+from pypgm.mrf.structure import Stability
 
 K = 3
 COLUMNS = {
@@ -162,10 +162,10 @@ def test_a_schema_that_states_no_number_may_be_told_one():
 
 def test_a_schema_of_another_domain_is_refused():
     data = records()
-    with pytest.raises(ValueError, match="the schema is of"):
+    with pytest.raises(ValueError, match="the schema is over"):
         Dataset({"a": [0]}, Domain({"a": 2}), schema=data.schema)
     data.domain = Domain(data.domain.attributes, [9] * 4)
-    with pytest.raises(ValueError, match="the schema is of"):
+    with pytest.raises(ValueError, match="the schema is over"):
         PrivateTable(data, None, Ledger(Budget(rho=1)))
 
 

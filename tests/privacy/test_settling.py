@@ -223,7 +223,7 @@ def test_open_columns_that_do_not_fit(column, message):
 
 
 def test_open_columns_in_python_that_do_not_fit():
-    with pytest.raises(TypeError, match="quantiles are of an Integer or a Real, got Categorical"):
+    with pytest.raises(TypeError, match="quantiles are for an Integer or a Real, got Categorical"):
         QuantileBins(Categorical(["a"]), 2, 1)
     with pytest.raises(ValueError, match="shares of open columns come to more than the budget"):
         OpenSchema({"a": OpenSet("0.7"), "b": OpenSet(0.4)})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, LinearMeasurement, Privacy, PrivateTable, workloads
-from pypgm.estimation.compiled_terms import is_compiled
+from pypgm.estimation.problem import is_compiled
 from pypgm.mechanisms.strategies import contrast_cost, contrast_strategy
 from pypgm.queries import Contrasts, Matrix
 

@@ -347,7 +347,7 @@ REFUSED = [
     (lambda: small_model().expectation("zoo"), "'zoo'"),
     (lambda: small_model().expectation("age", "age", np.ones(8)), "more than once"),
     (lambda: small_model().expectation("age", (), np.ones(7)), "'age' has 8 values"),
-    (lambda: queries.moments([], 1), "one number a cell"),
+    (lambda: queries.moments([], 1), "one number per cell"),
     (lambda: queries.moments([1.0], 0), "order of at least 1"),
     (lambda: queries.moments([1.0], 1, scale=0.0), "positive scale"),
     (lambda: queries.moments([1e200], 2), "finite entries"),

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, eye_array
 
 import pypgm
 from pypgm import queries
-from pypgm.estimation.compiled_terms import is_compiled
+from pypgm.estimation.problem import is_compiled
 from pypgm.queries import (
     AllRange,
     Contrasts,
@@ -464,7 +464,7 @@ def test_partition_is_a_value():
     [
         (lambda: Identity(2).matvec([1]), ValueError, r"x needs shape \(2,\)"),
         (lambda: Identity(2).rmatvec([1]), ValueError, r"y needs shape \(2,\)"),
-        (lambda: Partition([]), ValueError, "one entry a cell"),
+        (lambda: Partition([]), ValueError, "one entry per cell"),
         (lambda: Partition([0.5]), TypeError, "integers"),
         (lambda: Partition([0, -1]), ValueError, "must lie in"),
         (lambda: Partition([0, 3], 3), ValueError, r"0\.\.2"),

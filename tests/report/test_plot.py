@@ -98,7 +98,7 @@ def test_pairs_are_in_percentage_points_and_mark_what_was_not_measured(release, 
     assert "not private" in real.get_title(loc="left")
     apart = {(a, b) for a, b in itertools.combinations(DOMAIN, 2) if release.model.basis((a, b)) == "unmeasured"}
     assert len(real.collections[0].get_offsets()) == 2 * len(apart) == 2
-    assert "to be expected" in plot.pairs(release, attributes=["b", "c"]).get_title(loc="left")
+    assert "Expected error" in plot.pairs(release, attributes=["b", "c"]).get_title(loc="left")
     with pytest.raises(ValueError, match="unknown attribute"):
         plot.pairs(release, attributes=["z"])
 

@@ -17,8 +17,7 @@ from pypgm.audit import Finding
 from pypgm.data import Categorical, Integer
 from pypgm.reporting import drawings
 from pypgm.reporting.audited import AuditReport, write_audit
-from pypgm.reporting.facts import Facts
-from pypgm.reporting.losses import Losses
+from pypgm.reporting.facts import Facts, Losses
 from pypgm.reporting.quality import quality_of, rounded
 from pypgm.reporting.words import records_text
 
@@ -253,7 +252,7 @@ def test_the_report_command(release, tmp_path, monkeypatch, capsys):
     assert cli.main(["report", "r.pgm", "--out", "r.html"]) == 0
     assert capsys.readouterr().err == "wrote r.html, as public as the release\n"
     assert cli.main(["report", "r.pgm", "--out", "r.html"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert cli.main(["report", "r.pgm", "t.csv", "--out", "u.html"]) == 2
     assert "TABLE and --unsafe go together" in capsys.readouterr().err
     assert cli.main(["report", "r.pgm", "t.csv", "--unsafe", "--out", "u.html"]) == 0

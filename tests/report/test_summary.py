@@ -15,8 +15,7 @@ from pypgm import Budget, Domain, LinearMeasurement, Schema, cli, demo, mechanis
 from pypgm._base.terminal import aligned, cells_wide, laid_out
 from pypgm.data import Boolean, Categorical, Date, Integer
 from pypgm.reporting.compared import compare_texts
-from pypgm.reporting.facts import Facts
-from pypgm.reporting.losses import losses_of
+from pypgm.reporting.facts import Facts, losses_of
 from pypgm.reporting.quality import quality_of
 from pypgm.reporting.shares import budget_shares
 

@@ -15,7 +15,7 @@ from pypgm import _core
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import LAPLACE
 from pypgm.audit.pairs import PRIVACIES, Pair, neighbour_pairs
-from pypgm.audit.surroundings import core_with
+from pypgm.audit.trace import core_with
 from pypgm.data import Dataset
 from pypgm.mrf.stability import Agreement, Edges, Stability
 from pypgm.privacy.budget import Budget

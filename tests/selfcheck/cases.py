@@ -12,8 +12,8 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import Runs, change_of, compared_draws, same_run
 from pypgm.audit.pairs import Pair, table
 from pypgm.audit.stated import Effort
+from pypgm.audit.tiers import followed
 from pypgm.audit.trace import observe
-from pypgm.audit.whole import followed
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy

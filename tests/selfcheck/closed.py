@@ -11,7 +11,7 @@ import numpy as np
 from pypgm.audit.contents import contents, differences
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import DOMAIN, table
-from pypgm.audit.surroundings import core_with
+from pypgm.audit.trace import core_with
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import sparse_histogram

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import GAUSSIAN, LAPLACE, LAWS, SAMPLERS, Noise
 from pypgm.audit.pairs import table
-from pypgm.audit.surroundings import core_with
+from pypgm.audit.trace import core_with
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge

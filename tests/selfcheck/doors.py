@@ -18,13 +18,13 @@ from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import DOMAIN, Pair, far_pairs, neighbour_pairs
 from pypgm.audit.subjects import FIELD_RADIUS, SPELLED
+from pypgm.audit.tiers import check_claims
 from pypgm.audit.trace import Mechanism
-from pypgm.audit.whole import check_claims
 from pypgm.bayes import learn_private
 from pypgm.data import Dataset, EngineTable, Schema, read_table, scan
 from pypgm.domain import listed
 from pypgm.integrations import sdv, smartnoise
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from selfcheck.command import own_folder, run_command

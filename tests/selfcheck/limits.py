@@ -10,8 +10,8 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.subjects import SPELLED
+from pypgm.audit.tiers import followed
 from pypgm.audit.trace import Mechanism
-from pypgm.audit.whole import followed
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.counts import kept
 from pypgm.privacy.relation import Privacy

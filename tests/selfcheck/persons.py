@@ -15,8 +15,7 @@ import pypgm
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, same_run
 from pypgm.audit.pairs import DOMAIN, Pair
-from pypgm.audit.surroundings import core_with
-from pypgm.audit.trace import observe
+from pypgm.audit.trace import core_with, observe
 from pypgm.data import Dataset, Integer, OpenSchema, OpenSet, Person, QuantileBins, Schema, StreamedTable, scan
 from pypgm.mechanisms.related import joined
 from pypgm.privacy.budget import Budget

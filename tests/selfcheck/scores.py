@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, get_args
 
@@ -16,7 +17,7 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import table
 from pypgm.bayes.private_structure import PrivateStructure, Score, dependence, select_parents
 from pypgm.domain import Domain
-from pypgm.mechanisms import resolution, risk_score
+from pypgm.mechanisms import _aim, resolution
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.observer import Observer, observed_by
@@ -164,16 +165,16 @@ def _estimated() -> Iterator[Stated]:
     """Yield the scores that compare counts with an estimate."""
     queries = {"cells": Identity(3), "groups": Partition([0, 0, 1]), "all": Partition([0, 0, 0])}
     estimates = ([1.0, 99.0, 0.1], [0.4, 0.3, 1000.0])
-    goals = np.array([3, 0, 7 * risk_score.GRID // 2])
+    goals = np.array([3, 0, 7 * _aim.GRID // 2])
     for relation in get_args(Neighbours):
         records = 2 if relation == "replace" else 1
         for (name, query), estimate, stddev in itertools.product(queries.items(), estimates, (0.5, 50.0, 500.0)):
             score = partial(resolution.risk, independent=np.array(estimate), query=query, stddev=stddev)
             label = f"risk of {name} beside {estimate} at {stddev}"
             yield _compared("risk", label, score, relation, resolution.GRID * resolution.RISK_SENSITIVITY * records)
-        for hiding in (0, risk_score.GRID, 77 * risk_score.GRID + 1):
-            score = partial(risk_score.saving, expected=goals, hiding=hiding)
-            yield _compared("saving", f"saving where {hiding} is hidden", score, relation, risk_score.GRID * records)
+        for hiding in (0, _aim.GRID, 77 * _aim.GRID + 1):
+            score = partial(_aim.saving, expected=goals, hiding=hiding)
+            yield _compared("saving", f"saving where {hiding} is hidden", score, relation, _aim.GRID * records)
 
 
 def _compared(
@@ -228,3 +229,12 @@ def _most(each: Stated) -> tuple[float, str]:
         if change > allowed and not wrong:
             wrong = f"a record beside {list(counts)} changes it by {change}, {allowed} is stated"
     return most, wrong
+
+
+def exact_rank_scores(values: NDArray[Any], quantile: Fraction, grid: list[float]) -> list[int]:
+    """Return -b times the rank distance of each grid point from the quantile a / b."""
+    a, b = quantile.numerator, quantile.denominator
+    less = [int((values < point).sum()) for point in grid]
+    more = [int((values > point).sum()) for point in grid]
+    n = values.size
+    return [-max(0, b * low - a * n, b * high - (b - a) * n) for low, high in zip(less, more, strict=True)]

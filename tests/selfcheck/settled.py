@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import LAWS
-from pypgm.audit.surroundings import core_with
+from pypgm.audit.trace import core_with
 from pypgm.data import Integer, OpenSchema, OpenSet, QuantileBins, Real, Schema
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget

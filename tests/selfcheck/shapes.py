@@ -10,8 +10,8 @@ import numpy as np
 from pypgm.audit.finding import Finding
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import Pair, table
+from pypgm.audit.tiers import followed
 from pypgm.audit.trace import Mechanism
-from pypgm.audit.whole import followed
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.observer import Observer, observed_by

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.audit.answers import exact_rank_scores
 from pypgm.audit.subjects import FIELD_RADIUS
 from pypgm.audit.trace import Mechanism, WatchedRecords
 from pypgm.data import Integer, OpenSchema, QuantileBins
@@ -25,6 +24,7 @@ from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.settling import settle
 from pypgm.queries import Contrasts, Partition, Prefix
+from selfcheck.scores import exact_rank_scores
 
 
 def _step(step: Callable[[PrivateTable, Fraction], Any]) -> Mechanism:

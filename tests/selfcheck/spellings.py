@@ -9,7 +9,7 @@ from typing import Any
 from pypgm.audit.finding import Finding
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import PRIVACIES, Pair, far_pairs, neighbour_pairs
-from pypgm.audit.whole import followed
+from pypgm.audit.tiers import followed
 from pypgm.data import Schema
 from pypgm.data.sources.encoding import columns_of
 from pypgm.privacy.budget import Budget

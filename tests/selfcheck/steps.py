@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.audit.answers import check_answers, exact_rank_scores
+from pypgm.audit.answers import check_answers
 from pypgm.audit.finding import Check, Finding, finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import PRIVACIES, far_pairs, neighbour_pairs
 from pypgm.audit.selection import check_selection_loss
+from pypgm.audit.tiers import check_of
 from pypgm.audit.trace import WatchedRecords
-from pypgm.audit.whole import check_of
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
@@ -29,6 +29,7 @@ from pypgm.privacy.private_table import L1Selector, PrivateTable, measure_real
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Kronecker, LinearQuery, Matrix, Partition, Prefix, RangeList, Subset, Union
+from selfcheck.scores import exact_rank_scores
 
 Ask = Callable[[PrivateTable, Fraction], Any]
 

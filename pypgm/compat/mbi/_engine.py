@@ -24,11 +24,6 @@ def finished(*arguments: Any, **options: Any) -> Future[Any]:
     return future
 
 
-def numpy_seed() -> int:
-    """Return a seed from NumPy's global state, on which mbi's random numbers depend."""
-    return int(np.random.randint(0, 2**31 - 1))  # noqa: NPY002
-
-
 class Bridge:
     """A domain and the engine's version of it.
 

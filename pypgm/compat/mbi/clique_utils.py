@@ -37,7 +37,7 @@ def downward_closure(cliques: Iterable[Iterable[Attribute]], include_empty: bool
 
 
 def maximal_subset(cliques: Iterable[Iterable[Attribute]]) -> list[Clique]:
-    """Return the cliques within no other, long ones first; of several over the same attributes the first."""
+    """Return the cliques within no other, long ones first; the first of several over the same attributes."""
     maximal: list[Clique] = []
     holding: dict[Attribute, list[set[Attribute]]] = {}
     for clique in sorted(map(as_clique, cliques), key=len, reverse=True):

@@ -118,7 +118,7 @@ class Dataset:
         return type(self)({a: columns[a] for a in domain}, domain, self._weights)
 
     def compress(self, mapping: Mapping[Attribute, ArrayLike], labels: Mapping[Attribute, Any] | None = None) -> Any:
-        """Return the records with values mapped to others, as many as the mapping names."""
+        """Return the records with values mapped to others, for all attributes that the mapping names."""
         images = {a: _image(a, image, self.domain) for a, image in mapping.items()}
         domain = _resized(self.domain, {a: int(image.max()) + 1 for a, image in images.items()}, labels)
         return self._changed(domain, self._data | {a: image[self._data[a]] for a, image in images.items()})

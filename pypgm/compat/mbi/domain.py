@@ -13,7 +13,7 @@ Clique = tuple[Attribute, ...]
 
 
 def as_clique(attributes: object) -> Clique:
-    """Return attributes as a tuple; a str, or any other value that is no collection, is a clique of one."""
+    """Return attributes as a tuple; a str, or any other value that is not a collection, is a clique of one."""
     if isinstance(attributes, tuple):
         return attributes
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):

@@ -1,4 +1,4 @@
-"""Contractions of mbi, which are refused, as they are there to steer JAX's compiler."""
+"""Contractions of mbi, which are refused: they only steer JAX's compiler."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def calculate_l2_lipschitz(domain: Domain, cliques: Sequence[Clique], loss_fn: M
 
     bridge = Bridge.of(domain)
     if loss_fn.stated is None:
-        raise TypeError("the largest curvature is known of losses from measurements alone")
+        raise TypeError("the largest curvature is known only for losses from measurements")
     tables = bridge.vector(Factor.zeros(domain.project(c)) for c in cliques)
     evaluate = loss_fn.stated(bridge).loss.on(bridge.engine, tables.cliques)
     at_zero, n = evaluate(tables.values)[1].copy(), tables.values.size

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 
 import pypgm
-from pypgm.compat.mbi._engine import Bridge, model_of, numpy_seed
+from pypgm._base.numeric import numpy_seed
+from pypgm.compat.mbi._engine import Bridge, model_of
 from pypgm.compat.mbi.clique_utils import Cliques
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.constraint import Constraint

@@ -61,8 +61,8 @@ MOST_BINS = 1_000_000
 
 _READ, _MISSING, _EMPTY, _UNREADABLE, _MARKED = range(5)
 Places = tuple[NDArray[np.float64], NDArray[np.int8]]
-"""Where values are on the line, and what became of each: read, missing, empty where that is no null, unreadable, or, by
-the place of these in `WRITTEN` and beyond, unreadable but for other marks of numbers."""
+"""Positions of values on the line, and the state of each: read, missing, empty where that is not a null, unreadable,
+or, by the place of these in `WRITTEN` and beyond, unreadable but for other marks of numbers."""
 
 
 class UnreadableError(ValueError):
@@ -70,7 +70,7 @@ class UnreadableError(ValueError):
 
 
 class OtherMarksError(UnreadableError):
-    """A text is no number, and would be one with other marks, by their place in `WRITTEN`, or without a sign beyond."""
+    """State of a text that is a number with other marks, by their place in `WRITTEN`, or, beyond, without a sign."""
 
     def __init__(self, place: int) -> None:
         super().__init__()
@@ -84,14 +84,14 @@ class Binned(Column):
     Parameters
     ----------
     outside : {"refuse", "clip", "null", "other"}
-        What becomes of values beyond the bounds: the table is refused, they move to the nearest bound, or they get the
-        code of nulls or one of their own, "other". The last two take what cannot be read too.
+        Treatment of values beyond the bounds: the table is refused, they move to the nearest bound, or they get the
+        code of nulls or one of their own, "other". The last two include values that cannot be read.
     within : {"uniform", "tapered", "middle", "lower"}
-        Which value of a bin a code is decoded to: any, drawn uniformly; the same, but in the first and the last bin
+        Value of its bin that a code is decoded to: any, drawn uniformly; the same, but in the first and the last bin
         ever rarer towards the bound, by an exponential distribution whose mean is the width of the bin beside; its
         middle; or its lowest.
     null
-        As in `Column`.
+        See `Column`.
     """
 
     outside: Outside = "refuse"
@@ -274,12 +274,12 @@ class Binned(Column):
     def codes_of(
         self, places: NDArray[np.float64], is_missing: NDArray[np.bool_], is_strange: NDArray[np.bool_]
     ) -> tuple[NDArray[Any], Misfit | None]:
-        """Return the codes of places on the line, none of them missing, and what is wrong with them."""
+        """Return the codes of places on the line, none of them missing, and their problem."""
         states = np.where(is_missing, _MISSING, np.where(is_strange, _UNREADABLE, _READ))
         return self._codes(places, states.astype(np.int8))
 
     def steps_and_codes(self, values: Values) -> tuple[NDArray[Any], NDArray[Any], Misfit | None]:
-        """Return values in steps, moved to the bounds, their codes, and what is wrong with the first misfit."""
+        """Return values in steps, moved to the bounds, their codes, and the problem of the first misfit."""
         places, states = self._placed(values)
         codes, problem = self._codes(places, states)
         first, last = self.ends()
@@ -323,7 +323,7 @@ class Binned(Column):
         return places, states
 
     def _codes(self, places: NDArray[np.float64], states: NDArray[np.int8]) -> tuple[NDArray[Any], Misfit | None]:
-        """Return the codes of places on the line, and what is wrong with the first that has none."""
+        """Return the codes of places on the line, and the problem of the first without one."""
         low, high = self._bounds
         if self.nulls and self.null_places.size:
             states = np.where((states == _READ) & np.isin(places, self.null_places), np.int8(_MISSING), states)
@@ -396,8 +396,8 @@ def parts_of_bins(
 ) -> NDArray[np.float64]:
     """Return the relative position of a value in the bin of each code, from 0 to 1, by a policy.
 
-    Bins between are as if they held as many values everywhere: so where they taper, the first and the last fall off
-    from where the bin beside, of about as many values, ends.
+    Inner bins have an even density: tapered first and last bins fall off from the end of the bin beside, which has
+    about as many values.
     """
     if within in {"lower", "middle"}:
         return np.full(len(codes), 0.0 if within == "lower" else 0.5)

@@ -32,7 +32,7 @@ class Categorical(Closed):
     other : bool or str
         The label of all values that are not listed; True is "other". Without it they are refused.
     null
-        As in `Column`.
+        See `Column`.
 
     Raises
     ------

@@ -132,7 +132,7 @@ class Closed(Column):
         return None
 
     def _one_by_one(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
-        """Return the codes of values, up to the first that has none, and what is wrong with it."""
+        """Return the codes of values, up to the first without one, and its problem."""
         codes = np.zeros(len(values), self.dtype)
         row = 0
         try:
@@ -154,11 +154,11 @@ class Boolean(Closed):
     Parameters
     ----------
     values : pair of str
-        How a table has false and true, in this order; capitals make no difference. Booleans are what they are, and so
-        are the numbers 0 and 1, unless a text is a number itself: then numbers are recognized by value. Values are
-        decoded to these texts, or to booleans where they are "false" and "true" themselves.
+        Spellings of false and true in a table, in this order; capitals make no difference. Booleans stand for
+        themselves, and so do the numbers 0 and 1, unless a text is a number itself: then numbers are recognized by
+        value. Values are decoded to these texts, or to booleans where they are "false" and "true" themselves.
     null
-        As in `Column`.
+        See `Column`.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class Boolean(Closed):
         return " or ".join(map(repr, self.values))
 
     def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the texts, or booleans where they say no more; None for nulls, which needs an array of objects."""
+        """Return the texts, or booleans if they are equivalent; None for nulls, which needs an array of objects."""
         if [text.casefold() for text in self.values] != ["false", "true"]:
             return taken([*self.values, None], codes)
         return taken([False, True, None], codes) if self.nulls else np.asarray(codes) == 1
@@ -239,11 +239,11 @@ class Codes(Closed):
     Parameters
     ----------
     codes : int
-        How many there are.
+        Number of values.
     ordinal : bool
         Whether their order means something, as it does of ages in years.
     null
-        As in `Column`.
+        See `Column`.
 
     Examples
     --------

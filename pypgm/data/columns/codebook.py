@@ -16,7 +16,7 @@ from pypgm.domain import Domain, Label, first_repeat
 def read_domain(path: str | os.PathLike[str]) -> Domain:
     """Read a domain from a JSON file: an object with a size or a list of labels for each attribute.
 
-    A domain is public: write it from what is known about the attributes, never from the records.
+    A domain is public: write it from public knowledge of the attributes, never from the records.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def read_json(path: str | os.PathLike[str], needed: str = "JSON") -> object:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         hint = it_looks_like(text, "JSON")
-        raise ValueError(f"{name} must be {needed}, and is not at {where}: {error.msg}{hint}") from None
+        raise ValueError(f"{name} must be {needed}, but is not at {where}: {error.msg}{hint}") from None
     except RecursionError:
         raise ValueError(f"{name} is nested too deep to hold attributes") from None
     except ValueError as error:

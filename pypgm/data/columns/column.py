@@ -23,7 +23,7 @@ _RAISES = "needs a value, and has an object that raises an error where it is com
 
 
 class Misfit(NamedTuple):
-    """The first value of a column that does not fit: where it is, and why; the value is never told."""
+    """The first value of a column that does not fit: its place and the reason, never the value."""
 
     row: int
     what: str
@@ -34,7 +34,7 @@ class Misfit(NamedTuple):
 
 
 Encoder = Callable[[Values], tuple[NDArray[Any], Misfit | None]]
-"""What turns values into codes, and remembers the spellings it met: for a table that is read in pieces."""
+"""Encoder of values that remembers the spellings it met, for a table that is read in pieces."""
 
 
 def _is_worked_out(kind: type, name: str) -> bool:
@@ -56,13 +56,13 @@ class Readable(Protocol):
 class Column(ABC):
     """Public declaration of one column.
 
-    The codes of its values come first; then, where they are declared, one code for all other values, and one for nulls.
+    The codes of its values come first; then, if declared, one code for all other values, and one for nulls.
 
     Parameters
     ----------
     null : bool, str or sequence of str
-        Texts that mean that there is no value, and get a code of their own; True is the empty text. One that reads as
-        a number is that number too. None, NaN and NaT are nulls always. Without it nulls are refused.
+        Texts that stand for a missing value, and get their own code; True is the empty text. One that reads as
+        a number is that number too. None, NaN and NaT are always nulls. Without it nulls are refused.
     """
 
     null: bool | str | Sequence[str] = ()
@@ -83,7 +83,7 @@ class Column(ABC):
 
     @property
     def nulls(self) -> tuple[str, ...]:
-        """Texts that mean that there is no value; the first is the one that is written."""
+        """Texts that stand for a missing value; the first is the one written."""
         return self.null if isinstance(self.null, tuple) else ()
 
     @cached_property
@@ -99,7 +99,7 @@ class Column(ABC):
     @property
     @abstractmethod
     def n_values(self) -> int:
-        """Number of codes without those of other values and of nulls."""
+        """Number of codes, except those of other values and of nulls."""
 
     @property
     @abstractmethod
@@ -193,11 +193,11 @@ class Column(ABC):
         """Return an encoder that turns values into codes piece by piece."""
 
     def encode(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
-        """Return the code of each value, and what is wrong with the first that has none.
+        """Return the code of each value, and the problem of the first without one.
 
-        The code of a value depends on that value alone, by the rules of docs/your_table.md, whatever its type and the
-        other values. Give values of declared types: what a reader guesses from all records, as `pandas.read_csv` does
-        where it gets no dtype, has made one of another before it comes here.
+        The code of a value depends only on that value, by the rules of docs/your_table.md, whatever its type and the
+        other values. Give values of declared types: a reader that guesses types from all records, as `pandas.read_csv`
+        does without a dtype, may change a value before it comes here.
 
         Parameters
         ----------
@@ -291,8 +291,8 @@ class Column(ABC):
 def guarded_encoder(column: Readable) -> Encoder:
     """Return an encoder for values that may be objects of any type, whose own methods may raise errors.
 
-    What such an error says may be a value, and is not kept: the first value that raises one by itself is named by its
-    row. Where none does, as they fail only beside each other, each has the code that it has alone.
+    The text of such an error may hold a value, and is not kept: the first value that raises one by itself is named by
+    its row. If none does, as they fail only together, each has the code that it has by itself.
     """
     encode = column.encoder()
 

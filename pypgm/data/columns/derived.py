@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
+from pypgm.data.columns.dates import Unit, span_between, units_of
 from pypgm.data.columns.made import Cells, Made
 from pypgm.data.columns.mapped import Mapped, MappedBins
 from pypgm.data.columns.numbers import Numeric, one_bin
-from pypgm.data.columns.spans import Unit, span_between, units_of
 from pypgm.data.schema.rules import Entry
 from pypgm.domain import Label
 
@@ -26,28 +26,27 @@ _WAYS = ("sum", "difference", "product")
 class Derived(Made):
     """A column that is a function of others, which is publicly known: it costs nothing, and is exact in every record.
 
-    Exactly one of `mapping`, `sum`, `difference` and `product` says which function.
+    Exactly one of `mapping`, `sum`, `difference` and `product` defines the function.
 
     Parameters
     ----------
     source : str or sequence of str
-        The column that a mapping is of, or several columns of listed values; in files it is called "from".
+        The column to map, or several columns of listed values; in files it is called "from".
     mapping : mapping, or sequence of pairs
-        For each value of the source what this column has. In pairs the first may be a list of values, or
-        ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. Of several columns a pair
+        Value of this column for each value of the source. In pairs the first may be a list of values, or
+        ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. With several columns, a pair
         begins with a list of one such entry for each.
     other : str, int, float or bool, optional
-        What it has for all other values of the source: those that the mapping has not, those that are not found where
+        Value for all other values of the source: those absent from the mapping, those that are not found where
         the source is open, and "other" itself.
     sum, difference, product : sequence of str
         Columns of numbers; a difference has two, of numbers or of dates, and is the second minus the first.
     unit : {"day", "week", "month", "year", "hour"}
-        Of the difference of two dates, in whole ones; "day" by default.
+        Unit of the difference of two dates, in whole ones; "day" by default.
     decimals : int, optional
-        Digits after the point of a sum, difference or product; rounded half to even. By default all there are.
+        Digits after the point of a sum, difference or product; rounded half to even. By default all of them.
     null : str, optional
-        Text of a missing value, which it has where a column is missing that it follows from; by default that of the
-        column.
+        Text of a missing value, for records with a missing value in one of its columns; by default that of the column.
 
     Examples
     --------
@@ -226,7 +225,7 @@ class _Computed:
         if len(has_times) > 1:
             raise ValueError("needs two dates, both with resolution hour or both without")
         if self._derived.unit and not self._dates:
-            raise ValueError("has a unit, which a difference of dates has alone")
+            raise ValueError("has a unit, which only a difference of dates has")
         if self._dates and self._unit_of_dates not in units_of(has_times.pop()):
             raise ValueError(f"unit {self._derived.unit!r} needs dates with resolution hour")
 
@@ -272,7 +271,7 @@ class _Computed:
         return self._rounded(result, 10 ** (self._decimals or 0))
 
     def _rounded(self, numbers: NDArray[Any], unit: int) -> NDArray[Any]:
-        """Return integers in the unit of the result as numbers of so many decimals, rounded half to even."""
+        """Return integers in the unit of the result as numbers with its decimals, rounded half to even."""
         if unit < self._unit:
             step = self._unit // unit
             whole, rest = numbers // step, 2 * (numbers % step)

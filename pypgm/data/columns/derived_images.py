@@ -14,9 +14,8 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.derived import Derived
 from pypgm.data.columns.difference import Difference
-from pypgm.data.columns.made import Cells, Made
+from pypgm.data.columns.made import Cells, Made, in_order
 from pypgm.data.columns.mapped import MOST_CELLS
-from pypgm.data.columns.order import in_order
 from pypgm.data.schema.schema import Schema
 from pypgm.domain import Clique, as_clique, listed
 
@@ -43,14 +42,14 @@ def read_names(schema: Schema | None, clique: str | Iterable[str]) -> Clique:
 
 
 Image: TypeAlias = tuple[Clique, Cells]
-"""Columns that are read, and what one that is made has for each combination of their codes, in C order."""
+"""Columns that are read, and the value of a derived column for each combination of their codes, in C order."""
 
 
 def images_of(schema: Schema, names: Iterable[str]) -> Iterator[tuple[str, Image]]:
     """Yield the images of made columns that are mappings constant within each bin.
 
-    They come in the order in which they are made, each from what those hold that it follows from: an image is made
-    once, and gone where nothing follows from it any more.
+    They come in the order in which they are made, each from the images of its sources: an image is made once, and
+    dropped when no column needs it any more.
     """
     made, wanted = schema.made, set(names)
     order = in_order({name: made[name].sources for name in _chain(made, wanted)}, "is made of itself")
@@ -74,7 +73,7 @@ def image_of(schema: Schema, name: str) -> Image:
     Raises
     ------
     ValueError
-        If the column is no mapping, or one that tells values within a bin apart: with the names of its sources.
+        If the column is not a mapping, or one that tells values within a bin apart: with the names of its sources.
     """
     for _, image in images_of(schema, [name]):
         return image

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned, Outside, Within
 from pypgm.data.columns.column import Column, Encoder, Misfit, as_tuple
+from pypgm.data.columns.dates import Unit, last_after, span_between, units_of
 from pypgm.data.columns.made import Cells
 from pypgm.data.columns.numbers import Integer, Real
-from pypgm.data.columns.spans import Unit, last_after, span_between, units_of
 from pypgm.data.columns.values import Values
 from pypgm.domain import Label
 
@@ -23,25 +23,27 @@ from pypgm.domain import Label
 class Difference(Column):
     """Dates or numbers whose difference from another column is bounded by public knowledge.
 
-    The difference is what is counted, in bins; a record comes back with the other column's value and the difference
-    added, so that it is within its bounds in every record. Evidence and answers of a model are of the difference.
+    The difference is counted, in bins; a record comes back with the other column's value and the difference
+    added, so that it is within its bounds in every record. Evidence and answers of a model concern the difference.
 
     Parameters
     ----------
     first : str
         The other column, of dates or numbers; in files it is called "from".
     low, high : int or float
-        The least and the largest difference, both allowed: what is publicly known.
+        The least and the largest difference, both allowed: public knowledge.
     unit : {"year", "month", "week", "day", "hour"}
-        Of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th birthday.
+        Unit of a difference of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th
+        birthday.
     width, edges
-        Of the bins, as of `Integer`.
+        Bounds of the bins, as for `Integer`.
     bins, decimals
-        Of differences that are no whole numbers, as of `Real`; `edges` may stand for `bins`.
+        Bins of differences that are not whole numbers, as for `Real`; `edges` may stand for `bins`.
     format : str, optional
-        How a file has the dates, by default as those of the other column.
+        Format of the dates in a file; by default that of the other column.
     outside, within, null
-        As in `Binned`, of the difference. Null is needed where the other column may have no value: then this has none.
+        As in `Binned`, for the difference. A null is needed if the other column may have no value: then this one has
+        none.
 
     Examples
     --------
@@ -136,7 +138,7 @@ class Difference(Column):
             if self.unit not in units or not self.span.is_whole:
                 raise ValueError(f"a difference of dates needs whole units, each one of {', '.join(units)}")
         elif self.unit or self.format:
-            raise ValueError(f"unit and format are of dates, and {self.first!r} has numbers")
+            raise ValueError(f"unit and format are for dates, but {self.first!r} has numbers")
         elif not (first.per_unit and self.span.per_unit):
             raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
         return first.shifted(self.low, self.high, self.unit, self.format, self.span.per_unit, **options)
@@ -144,7 +146,7 @@ class Difference(Column):
     def coded(
         self, first: Steps, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]
     ) -> tuple[NDArray[Any], Misfit | None]:
-        """Return the codes of differences, and what is wrong with the first that has none."""
+        """Return the codes of differences, and the problem of the first without one."""
         starts, ends = first.steps(of_first), second.steps(of_second)
         places: NDArray[Any]
         if first.column.has_dates:

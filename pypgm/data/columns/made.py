@@ -1,10 +1,10 @@
-"""Columns that are never read: they are derived from others, or made up, when records are decoded."""
+"""Columns that are never read: derived from others or made up; the order in which they are made."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,8 +14,46 @@ from numpy.typing import NDArray
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.column import Column, fields_of
 from pypgm.data.columns.numbers import Integer
-from pypgm.data.columns.order import in_order
 from pypgm.data.sources.frames import imported
+
+
+def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
+    """Return names such that each comes after its sources, otherwise in the given order.
+
+    It takes time in proportion to the names and their sources, and no recursion, however long a chain is.
+
+    Parameters
+    ----------
+    sources : mapping of str to sequence of str
+        Sources of each name; sources without an entry come before all.
+    circular : str
+        Text of the error for a column that follows from itself.
+
+    Raises
+    ------
+    ValueError
+        If one follows from itself, by way of others or directly.
+
+    Examples
+    --------
+    >>> in_order({"c": ["b", "a"], "b": ["a"], "d": ["c"]}, "is made of itself")
+    ['b', 'c', 'd']
+    """
+    ordered: dict[str, None] = {}
+    for name in sources:
+        path = {} if name in ordered else {name: iter(sources[name])}  # each waits for the next one
+        while path:
+            last, left = next(reversed(path.items()))
+            source = next((other for other in left if other in sources and other not in ordered), None)
+            if source is None:
+                del path[last]
+                ordered[last] = None
+            elif source in path:
+                raise ValueError(f"column {source!r} {circular}")
+            else:
+                path[source] = iter(sources[source])
+    return list(ordered)
+
 
 _FORMAT = re.compile(r"[^{}]*\{(:0?[0-9]{0,2}d?)?\}[^{}]*")
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]*")
@@ -30,7 +68,7 @@ class Cells(NamedTuple):
     column: Column
     codes: NDArray[Any]
     values: NDArray[Any] | None = None
-    """Where codes are no values: those that were drawn within bins, or made."""
+    """Positions of codes that are not values but were drawn within bins, or made."""
 
     def decoded(self) -> NDArray[Any]:
         """Return the values, as `Column.decode` does."""
@@ -92,10 +130,10 @@ class Id(Made):
     Parameters
     ----------
     format : str
-        How it is written: any text, with ``{}`` for the number or, with zeros before it up to a length, ``{:07}``.
-        With ``{}`` alone values are whole numbers.
+        Pattern of the text: anything, with ``{}`` for the number or, with zeros before it up to a length, ``{:07}``.
+        With ``{}`` only, values are whole numbers.
     start : int
-        The first one; the others count on.
+        The first number; the others follow.
 
     Examples
     --------
@@ -133,9 +171,9 @@ class Fake(Made):
     Parameters
     ----------
     faker : str
-        What Faker calls them, such as "name", "email" or "city".
+        Faker's name of them, such as "name", "email" or "city".
     locale : str
-        Of which country, such as "de_DE".
+        Language and country, such as "de_DE".
 
     Notes
     -----
@@ -196,7 +234,7 @@ def made_in_order(made: Mapping[str, Made], known: Collection[str]) -> list[str]
     Raises
     ------
     ValueError
-        If one is made of a column that is not there, or of itself by way of others.
+        If a column is made of a missing one, or of itself by way of others.
     """
     sources = {name: column.sources for name, column in made.items()}
     for name, of in sources.items():

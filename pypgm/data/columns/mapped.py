@@ -1,4 +1,4 @@
-"""Mappings of columns: what a derived column has for each of their values."""
+"""Mappings of columns: the value of a derived column for each of their values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Mapped:
         return -1 if self._other is None else self._code(self._other)
 
     def check(self) -> None:
-        """Raise ``ValueError`` if a value of the sources has no image, or an entry is no value of theirs."""
+        """Raise ``ValueError`` if a value of the sources has no image, or an entry is not a value of theirs."""
         for name, source in zip(self._names, self._sources, strict=True):
             if isinstance(source, Binned):
                 raise ValueError(f"a mapping of several columns needs listed values, and {name!r} has bins")  # noqa: TRY004
@@ -118,7 +118,7 @@ class MappedBins(Mapped):
         )
 
     def check(self) -> None:
-        """Raise ``ValueError`` if numbers between the bounds have no image, or an entry is no value."""
+        """Raise ``ValueError`` if numbers between the bounds have no image, or an entry is not a value."""
         source = self._source
         if self._of_other >= 0:
             self._spans()

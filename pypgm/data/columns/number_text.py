@@ -33,7 +33,7 @@ SIGNS = (
     "brackets, which mean a minus",
     "a minus that is none of ASCII (U+2212)",
 )
-"""What stands beside numbers that no column reads."""
+"""Marks beside numbers that no column reads."""
 
 _DIGITS = r"[0-9][0-9.,'’ \u00a0\u202f]*"
 _CODES = (  # currencies; other letters before digits belong to ids, as in PAT000123

@@ -1,4 +1,4 @@
-"""Columns of numbers between public bounds."""
+"""Columns of numbers between public bounds, and round numbers for their edges."""
 
 from __future__ import annotations
 
@@ -30,9 +30,74 @@ from pypgm.data.columns.number_text import (
     sign_of,
     written_as,
 )
-from pypgm.data.columns.round_numbers import even_starts
 from pypgm.data.columns.values import EXACT, read_number
 from pypgm.domain import Label
+
+_DIGITS = 15  # that a double tells apart
+_MOST_DIGITS = 22  # powers of ten beyond are rounded
+_EVEN = 500  # points that are evenly spaced, at most
+_DECADES = 6  # below the largest bound, in which there are points of two digits
+
+
+def nice(width: float) -> int | float:
+    """Return the next larger number of 1, 2, 5, 10, 20, ... and of their tenths.
+
+    Examples
+    --------
+    >>> nice(13), nice(0.03)
+    (20, 0.05)
+    """
+    unit = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
+    rounded = next(unit * step for step in (1, 2, 5, 10) if unit * step >= width * (1 - 1e-9))
+    return int(rounded) if rounded >= 1 else float(f"{rounded:.1g}")
+
+
+def round_points(low: float, high: float, decimals: int | None) -> NDArray[np.float64]:
+    """Return public points between two bounds at which bins may begin.
+
+    All numbers with these decimals if they are few; otherwise round ones, evenly spaced and, nearer to zero, of two
+    digits, so that amounts of any magnitude are told apart.
+
+    Examples
+    --------
+    >>> round_points(0, 5, 0).tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    >>> points = round_points(0, 10_000, 2)
+    >>> points[:3].tolist(), 40.0 in points, points[-2:].tolist()
+    ([0.01, 0.02, 0.03], True, [9960.0, 9980.0])
+    """
+    unit = 0.0 if decimals is None else 10.0**-decimals
+    if unit and (high - low) / unit <= 2 * _EVEN:
+        steps = np.arange(math.ceil(round(low / unit, 6)), math.floor(round(high / unit, 6)) + 1)
+        return _between(steps * unit, low, high, decimals)
+    step = max(nice((high - low) / _EVEN), unit)
+    even = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
+    top = math.ceil(math.log10(max(abs(low), abs(high)))) - 1
+    digits = [10.0**k * np.arange(1, 10, 0.1) for k in range(top - _DECADES + 1, top + 1)]
+    fine = np.concatenate([*digits, *(-d for d in digits)])
+    return _between(np.concatenate([even, fine]), low, high, decimals)
+
+
+def even_starts(low: float, high: float, bins: int) -> NDArray[np.float64]:
+    """Return the starts of bins of equal width: 0.3, not 0.30000000000000004, which 0.3 is below.
+
+    Examples
+    --------
+    >>> even_starts(0.0, 1.0, 10)[3].item()
+    0.3
+    """
+    starts = np.linspace(low, high, bins + 1)[:-1]
+    digits = _DIGITS - math.ceil(math.log10(max(abs(low), abs(high), sys.float_info.min)))
+    short = np.round(starts, min(digits, _MOST_DIGITS)) if digits >= 0 else starts
+    short[0] = low
+    return short if (np.diff(short, append=high) > 0).all() else starts
+
+
+def _between(points: NDArray[np.floating[Any]], low: float, high: float, decimals: int | None) -> NDArray[np.float64]:
+    short = [float(f"{point:.12g}") for point in points.tolist()]
+    rounded = np.unique(short if decimals is None else np.round(short, decimals)) + 0.0
+    return rounded[(rounded > low) & (rounded < high)]
+
 
 _MAX_DOUBLE = sys.float_info.max
 _MOST_DECIMALS = 9
@@ -50,7 +115,7 @@ class Numeric(Binned):
     thousands : str
         The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
     outside, within, null
-        As in `Binned`.
+        See `Binned`.
     """
 
     decimal: DecimalMark = "."
@@ -115,13 +180,13 @@ class Integer(Numeric):
     Parameters
     ----------
     low, high : int
-        The lowest and the highest value, both allowed: what is publicly known, never what is found in the table.
+        The lowest and the highest value, both allowed: public knowledge, never taken from the table.
     width : int
         Values to a bin, counted from `low`; the last bin may have fewer.
     edges : sequence of int
         Instead of `width`: where bins begin, besides `low`.
     decimal, thousands, outside, within, null
-        As in `Numeric`.
+        See `Numeric`.
 
     Raises
     ------
@@ -236,15 +301,15 @@ class Real(Numeric):
     Parameters
     ----------
     low, high : float
-        The lowest and the highest value, both allowed: what is publicly known, never what is found in the table.
+        The lowest and the highest value, both allowed: public knowledge, never taken from the table.
     bins : int, optional
         Number of bins of equal width.
     edges : sequence of float
-        Instead of `bins`: where bins begin, besides `low`.
+        Starts of the bins besides `low`, instead of `bins`.
     decimals : int, optional
-        Digits after the point of values that are decoded; by default as many as a double has.
+        Digits after the point of decoded values; by default all digits of a double.
     decimal, thousands, outside, within, null
-        As in `Numeric`.
+        See `Numeric`.
 
     Raises
     ------
@@ -374,9 +439,9 @@ class Real(Numeric):
         if not (type(self.decimals) is int and 0 <= self.decimals <= _MOST_DECIMALS):
             yield f"decimals needs a whole number from 0 to {_MOST_DECIMALS}"
         elif max(abs(self.low), abs(self.high)) * 10**self.decimals >= EXACT:
-            yield "the bounds with so many decimals have more digits than a double"
+            yield "the bounds with these decimals have more digits than a double"
         elif (self._grid[0] > self._grid[1]).any():
-            yield "a bin holds no number of so many decimals"
+            yield "a bin holds no number with these decimals"
 
 
 def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -> Integer | Real:  # noqa: ANN401
@@ -387,7 +452,7 @@ def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -
 
 
 def as_number(value: object) -> float:
-    """Return a number, or a text that is one, as a float, infinite where it is too large; else raise `UnreadableError`.
+    """Return a number, or the text of one, as a float, infinite if it is too large, or raise `UnreadableError`.
 
     Examples
     --------

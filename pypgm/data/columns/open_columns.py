@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.numeric import fraction_of
 from pypgm.data.columns.categorical import Categorical
-from pypgm.data.columns.numbers import Integer, Real
-from pypgm.data.columns.round_numbers import round_points
+from pypgm.data.columns.numbers import Integer, Real, round_points
 
 Share = int | float | str | Fraction
 _MOST_QUANTILES = 1000
@@ -21,16 +20,16 @@ _MOST_QUANTILES = 1000
 
 @dataclass(frozen=True)
 class OpenSet:
-    """Values that nobody can list: those that many people have are found privately, all else is one value, "other".
+    """Values that nobody can list: the common ones are found privately, all others become one value, "other".
 
     Parameters
     ----------
     share : number
-        Of the budget, more than 0: what it costs to find them.
+        Share of the budget, more than 0, spent on finding them.
     other : str
         Label of all other values.
     null
-        As in `Column`.
+        See `Column`.
 
     Examples
     --------
@@ -58,7 +57,7 @@ class OpenSet:
         return Categorical(sorted(texts), other=self.other, null=self.null)
 
     def assumed(self, n_values: int) -> Categorical:
-        """Return the column as if so many values had been found."""
+        """Return the column as if `n_values` values had been found."""
         return self.closed(f"value {i + 1}" for i in range(n_values))
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +69,7 @@ class OpenSet:
 
 @dataclass(frozen=True)
 class QuantileBins:
-    """Numbers in bins that hold about as many records each; where they begin is found privately.
+    """Numbers in bins of about equally many records, whose bounds are found privately.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ class QuantileBins:
         Number of bins, about: fewer where many records have one number, which is a bin of its own where it is several
         quantiles at once, and the grid has it: each number where they are few, else round ones.
     share : number
-        Of the budget, more than 0: what it costs to find them.
+        Share of the budget, more than 0, spent on finding them.
 
     Examples
     --------
@@ -97,7 +96,7 @@ class QuantileBins:
     def __post_init__(self) -> None:
         _check_share(self.share)
         if not isinstance(self.column, Integer | Real):
-            raise TypeError(f"quantiles are of an Integer or a Real, got {type(self.column).__name__}")
+            raise TypeError(f"quantiles are for an Integer or a Real, got {type(self.column).__name__}")
         if type(self.quantiles) is not int or not 2 <= self.quantiles <= _MOST_QUANTILES:
             raise ValueError(f"quantiles needs a whole number from 2 to {_MOST_QUANTILES:,}")
         object.__setattr__(self, "column", self.provisional)

@@ -30,7 +30,7 @@ WHITE_SPACE = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""What a text has around it that is no part of it: what `str.strip` takes away, for engines that need a list."""
+"""Whitespace around a text, as `str.strip` removes it, for engines that need a list."""
 
 BY_VALUE = frozenset(
     {NoneType, str, bool, int, float, Decimal, Fraction, datetime.date}
@@ -160,7 +160,7 @@ def is_plain(values: Values, kinds: str) -> TypeGuard[NDArray[Any]]:
 
 
 def as_list(values: Values) -> Sequence[Any]:
-    """Return values as Python objects; what is masked is None."""
+    """Return values as Python objects; masked ones are None."""
     if not isinstance(values, np.ndarray):
         return values if isinstance(values, list | tuple) else list(values)
     if values.dtype.kind not in "mM":
@@ -216,7 +216,7 @@ def _span(value: datetime.timedelta | np.timedelta64) -> object:
 
 
 def _number(value: object) -> object:
-    """Return a number exactly, and all else as it is."""
+    """Return a number exactly, and any other value unchanged."""
     if isinstance(value, complex | np.complexfloating) and not value.imag:
         value = float(value.real)
     if isinstance(value, int | np.integer):

@@ -22,8 +22,8 @@ def values_within(
 ) -> dict[str, NDArray[Any]]:
     """Return a value for each code of the columns that have bins; all comparisons hold, wherever bins allow it.
 
-    Values that break one are drawn again, all that are compared, so that they are distributed as those that do not.
-    Where that does not end soon, as in bins that hardly overlap, one after the other is drawn among those that leave
+    If a value breaks one, all compared values are drawn again, so that they follow the distribution of those that keep
+    it. If that takes long, as in bins that hardly overlap, values are drawn one after the other among those that leave
     the rest possible.
 
     Examples
@@ -132,7 +132,7 @@ class _Group:
     def _narrowed(self, bounds: dict[str, list[NDArray[Any]]], rows: NDArray[np.intp]) -> dict[str, list[NDArray[Any]]]:
         """Return narrowed bounds: any value between those of a column leaves the others possible.
 
-        So it is with inequalities of two columns each, once every path between columns was followed.
+        This holds for inequalities of two columns each, once every path between columns was followed.
         """
         narrowed = {name: [low.copy(), high.copy()] for name, (low, high) in bounds.items()}
         for _ in self.columns:

@@ -1,1 +1,1 @@
-"""Schemas: what is public about a table, its file, its rules, its draft."""
+"""Schemas: public knowledge of a table, its file, its rules, its draft."""

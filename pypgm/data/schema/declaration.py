@@ -142,7 +142,8 @@ class Declaration(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return the content of a schema file; `Schema.from_dict` reads it.
 
-        Of a warning it has that there is one: what a draft says comes from the records, and stays in files of `save`.
+        It holds that there is a warning, not its text: a draft's text comes from the records, and stays in files of
+        `save`.
         """
         fields: dict[str, Any] = {"warning": _NOT_REVIEWED} if self.warning else {}
         fields["columns"] = {name: column.to_dict() for name, column in self.declared.items()}

@@ -13,13 +13,13 @@ from typing import Any
 
 from pypgm.data.columns.dates import Resolution, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
-from pypgm.data.columns.round_numbers import nice
+from pypgm.data.columns.numbers import nice
 from pypgm.data.schema.draft_key import LEAST, Key, is_all_different, is_spread, key_of
 from pypgm.data.schema.draft_readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
 from pypgm.domain import listed
 
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
-"""Texts that are taken for no value."""
+"""Texts that are read as missing values."""
 
 SHARE = 0.05
 """Largest share of the budget that finds the values of a column, or its bins."""
@@ -108,7 +108,7 @@ class Seen:
 
     @property
     def date_reader(self) -> DateReader | None:
-        """Reader of the values as dates; None if they are no dates, or there are none."""
+        """Reader of the values as dates; None if they are not dates, or there are none."""
         reader = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
         return reader if reader is not None and reader.low <= reader.high else None
 

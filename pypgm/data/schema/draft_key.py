@@ -97,11 +97,11 @@ LEAST = 10
 """Records from which a column that is all different is an identifier."""
 
 NEARLY_ALL = 0.9
-"""Different values for each record: so many are all different, but for a few errors."""
+"""Different values for each record above which all count as different, apart from a few errors."""
 
 _LISTED = 20  # codes that may as well be categories
 _LONG, _MIDDLE, _SERIAL = 8, 6, 4  # digits that hardly any quantity has, that few have, and behind letters, as in P0001
-_SAFE = 10  # digits of a number that is no quantity, whatever its name
+_SAFE = 10  # digits of a number that is not a quantity, whatever its name
 _OFTEN = 20  # records that one person may have in a table of any length
 _FREQUENT = 0.02  # of the records with one value
 _NAMED = 0.25  # the same of a column whose name says that it is of persons

@@ -29,13 +29,13 @@ _TO = ".."  # between the ends of a range
 def read_evidence(domain: Domain, evidence: Mapping[str, Any] | None, schema: Schema | None) -> dict[str, Any] | None:
     """Return evidence whose values, alone or in a list, are labels, or codes of attributes without labels.
 
-    By a schema any value of the table is one: a number, date or boolean as a text. Without one, ranges of labels and
-    codes alone are read; all else stays as it is.
+    With a schema, any value of the table is one: a number, date or boolean as a text. Without one, only ranges of
+    labels and codes are read; everything else stays as it is.
 
     Raises
     ------
     ValueError
-        If something is no value, or a list may hold likelihoods.
+        If something is not a value, or a list may hold likelihoods.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def _values(domain: Domain, name: str, value: object, schema: Schema | None) -> 
     labels = domain.labels.get(name)
     if isinstance(value, str):
         if (labels is not None and value in labels) or (schema is None and _TO not in value):
-            return [value]  # one that is no label is no value of the domain, which says so
+            return [value]  # one that is not a label is not a value of the domain, which says so
         codes = codes_of_text(domain, name, value, schema)
     elif schema is None:
         return [value]
@@ -95,7 +95,7 @@ def _is_value(given: object) -> bool:
 
 def _check_clear(name: str, values: Sequence[Any], size: int) -> None:
     """Raise ``ValueError`` for a list that may hold a likelihood for each value, as other packages read it."""
-    with contextlib.suppress(TypeError):  # an object that cannot be a key is no value, and refused elsewhere
+    with contextlib.suppress(TypeError):  # an object that cannot be a key is not a value, and refused elsewhere
         has_repeats = len(set(values)) < len(values)
         are_parts = (isinstance(value, int | float | np.number | np.bool_) and 0 <= value <= 1 for value in values)
         if has_repeats or (len(values) == size > 1 and all(are_parts)):
@@ -112,7 +112,7 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
     name : str
         An attribute of it.
     text : str
-        A label, or what a column of the schema takes for a value; ``(missing)``, as it is shown, where there may be
+        A label, or any spelling that a column of the schema accepts; ``(missing)``, as it is shown, where there may be
         none; ``30..40``, ``30..`` and ``..40`` are ranges, in the
         order of the codes, nulls and other values aside.
     schema : Schema, optional
@@ -121,7 +121,7 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
     Raises
     ------
     ValueError
-        If part of the text is no value, or a range is empty.
+        If part of the text is not a value, or a range is empty.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def _needed(domain: Domain, name: str, column: Column) -> str:
 
 
 def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
-    """Return a guess at the meaning of a text that is no value, as the end of a sentence."""
+    """Return a guess at the meaning of a text that is not a value, as the end of a sentence."""
     if is_list:
         return f"; of several values give a list, --given again and again, or a range: {name}=30{_TO}39"
     labels = domain.labels.get(name)

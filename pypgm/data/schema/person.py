@@ -23,7 +23,7 @@ Missing = Literal["refuse", "alone"]
 
 KEY = np.dtype("S16")
 NO_KEY = '; "null": "alone" of the person takes each such record for a separate person'
-"""What ends a refusal of records that name no person."""
+"""End of the refusal of records that name no person."""
 
 _HASHED = b"\xff"  # begins the key of a long text; no text in UTF-8 begins with it
 _SORTED_AT_ONCE = 1 << 22  # records
@@ -39,27 +39,27 @@ class Person:
 
     The columns are read, never published and never attributes. Which records of a person are kept is decided by that
     person's records alone, and by a key that each release draws anew: not by their order in the table, nor by the
-    records of others. So one person more or less is at most `at_most` records more or less, whatever the table holds:
-    the schema's `records_per_person`.
+    records of others. So adding or removing a person changes at most `at_most` records, whatever the table holds: the
+    schema's `records_per_person`.
 
     Parameters
     ----------
     column : str or sequence of str
-        What names a person: a column, or several that do together. Values are told apart as they are written, without
-        white space around them; a whole number is one text whatever its type.
+        Column that names a person, or several that do so together. Values are distinguished as they are written,
+        without white space around them; a whole number is one text whatever its type.
     at_most : int
         Records of each person that are kept, 1 or more; public.
     null : {"refuse", "alone"}
-        What a record without a value there is: refused with the table, or a person of its own.
+        Treatment of a record without a value there: refused with the table, or a person of its own.
     warning : str
-        What a draft says of it, until somebody has confirmed it.
+        Warning of a draft about the column, until somebody has confirmed it.
 
     Raises
     ------
     ValueError
         If no column is named, one is named twice, or `at_most` or `null` is out of range.
     TypeError
-        If a name is no text.
+        If a name is not a text.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class Person:
 class KeyColumn:
     """A column that names persons: its values become keys instead of codes.
 
-    Texts of up to 15 bytes are keys themselves; of longer ones a hash of 120 bits is.
+    Texts of up to 15 bytes are keys themselves; longer ones are replaced by a hash of 120 bits.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _inexact(values: Values) -> Misfit | None:
 
 
 def content_keys(values: Values) -> Keys:
-    """Return a key of each value of any column: a value that raises an error where it is read is as a missing one."""
+    """Return a key of each value of any column: a value that raises an error when it is read counts as missing."""
 
     def key(value: object) -> bytes:
         try:
@@ -243,7 +243,7 @@ class Selection:
     stand for each other: so the records that are kept are a function of the secret and of the person's records, as a
     multiset. Records without a person are kept.
 
-    Beyond some millions of records, what is compared (24 bytes a record: hashes and a row) lies in files without a
+    Beyond some millions of records, the compared data (24 bytes per record: hashes and a row) lie in files without a
     name, each of which holds the records of some persons and is sorted by itself.
 
     Parameters
@@ -308,7 +308,7 @@ class Selection:
             yield np.frombuffer(file.read(), _COMPARED)
 
     def _left_out(self, records: NDArray[np.void], secret: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the rows of records that are beyond what is kept of their persons."""
+        """Return the rows of records beyond those kept of their persons."""
         persons = records["person"]
         order = np.lexsort((records["content"], persons[:, 1], persons[:, 0]))
         first, second = persons[order, 0], persons[order, 1]
@@ -329,7 +329,7 @@ class Selection:
 
 
 def _hash_of(content: Iterable[NDArray[Any]], n_records: int) -> NDArray[np.uint64]:
-    """Return a hash of what each record holds, of codes or keys column by column."""
+    """Return a hash of each record's contents, of codes or keys column by column."""
     hashes = np.zeros(n_records, np.uint64)
     for column in content:
         parts = np.ascontiguousarray(column).view(np.uint64).reshape(-1, 2).T if column.dtype == KEY else [column]

@@ -22,9 +22,9 @@ _ORDER = re.compile("<=|>=|<|>")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rule that values of a column are never more than those of another, by the meaning of the columns.
+    """Rule that values of a column never exceed those of another, by the meaning of the columns.
 
-    It forbids two bins of which no values fit together; of bins that overlap, and of nulls, it says nothing.
+    It forbids two bins none of whose values fit together, and leaves bins that overlap, and nulls, alone.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Rule:
     columns : sequence of str
         At least two.
     forbidden : sequence of sequences
-        Of each combination what each of the columns has: a value or a label, a list of them for any of these, or
+        Combinations, each with an entry for every column: a value or a label, a list of alternatives, or
         ``{"from": value, "to": value}`` for all between two, in the order of the codes; either end may be left out. A
         number stands for its bin.
 
@@ -112,9 +112,9 @@ class Blank:
     Parameters
     ----------
     column : str
-        One that allows nulls.
+        Column that allows nulls.
     unless : str, or mapping of str to an entry
-        The other column: its name, for any value but null; or what it must have, as an entry of a `Rule`.
+        The other column: its name, for any value but null; or its required value, as an entry of a `Rule`.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def drawn_by_rules(
     rules, columns
         Rules of a schema.
     draw : callable
-        Draws so many records; None stands for a number of its own.
+        Function that draws that many records; None stands for a number of its own.
 
     Raises
     ------
@@ -276,8 +276,8 @@ def cells_named(
     Raises
     ------
     ValueError
-        If an entry is none of its column, or all stand for more combinations of codes than are gone through, as many
-        ranges that overlap may: a small file would take long.
+        If an entry is not a value of its column, or all together stand for too many combinations of codes, as many
+        overlapping ranges may: a small file would take long.
     """
     left = MOST_CELLS
     for cell in cells:

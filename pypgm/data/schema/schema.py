@@ -1,7 +1,8 @@
-"""Schemas: public declarations of the columns of a table, made before it is read."""
+"""Schemas: public declarations of the columns of a table, made before it is read, and relations between columns."""
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import warnings
@@ -16,29 +17,164 @@ from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column, Readable
-from pypgm.data.columns.made import Cells
+from pypgm.data.columns.derived import Derived
+from pypgm.data.columns.difference import Difference, Steps
+from pypgm.data.columns.made import Cells, Fake, Made, in_order, made_in_order
 from pypgm.data.columns.open_columns import OpenColumn
+from pypgm.data.columns.within import values_within
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.declaration import Declaration
 from pypgm.data.schema.draft import FIRST_LINE, draft_schema
-from pypgm.data.schema.mapping_file import with_mappings
-from pypgm.data.schema.relations import Relations
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
-from pypgm.data.schema.schema_file import declarations, read_object
+from pypgm.data.schema.schema_file import declarations, read_object, with_mappings
 from pypgm.data.schema.typed_draft import draft_text, typed_draft
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.encoding import columns_of, encoded, problems_error, refuse
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
-from pypgm.domain import Domain, Label, LaterLabels, listed
+from pypgm.domain import Domain, Label, LaterLabels, listed, nearest
 from pypgm.errors import DraftWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+
+_CIRCULAR = "is the difference from itself, by way of others"
+
+
+class Relations:
+    """The columns of a schema, those that are read and those that are made.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        Columns that are read; open ones are provisional.
+    made : mapping of str to Made
+    rules : sequence
+        Rules, of which comparisons hold for decoded values.
+
+    Attributes
+    ----------
+    written : mapping of str to Column
+        Kind of the values in a table: the dates or numbers of a difference itself, the results of a derived column.
+
+    Raises
+    ------
+    ValueError
+        If a column is made of one that is missing or unsuitable, or of itself by way of others.
+    """
+
+    def __init__(self, columns: Mapping[str, Column], made: Mapping[str, Made], rules: Sequence[object]) -> None:
+        self._columns, self._made, self._rules = columns, made, rules
+        firsts = {name: column.first for name, column in columns.items() if isinstance(column, Difference)}
+        self._differences = in_order({name: (first,) for name, first in firsts.items()}, _CIRCULAR)
+        whole = dict(columns)
+        for name in self._differences:
+            whole[name] = _second(name, firsts[name], columns, whole)
+        bases = set(firsts.values())
+        self._steps = {
+            name: Steps(column, null=column.nulls)
+            for name, column in whole.items()
+            if isinstance(column, Binned) and (name in bases or name in firsts)
+        }
+        self._order, self.written = made_in_order(made, columns), whole
+        for name in self._order:
+            made[name].check(whole, name)
+            if isinstance(column := made[name], Derived):
+                whole[name] = column.column(whole)
+
+    @property
+    def reading(self) -> dict[str, Column]:
+        """Encoders of the columns that are read."""
+        return {name: self._steps.get(name, column) for name, column in self._columns.items()}
+
+    def needed(self, names: Sequence[str]) -> list[str]:
+        """Return which columns are read for the codes of some."""
+        needed = dict.fromkeys(names)
+        for name in names:
+            if isinstance(column := self._columns.get(name), Difference):
+                needed[column.first] = None
+        return list(needed)
+
+    def combined(
+        self,
+        codes: Mapping[str, NDArray[Any]],
+        table: str = "the table",
+        first_row: int = 0,
+        begin: str = "the first is 0",
+    ) -> dict[str, NDArray[Any]]:
+        """Return the codes of columns, given those that `reading` gave.
+
+        Raises
+        ------
+        ValueError
+            With column and row, where a difference does not fit.
+        """
+        combined, problems = dict(codes), []
+        for name in filter(codes.__contains__, self._steps):
+            column, steps = self._columns[name], self._steps[name]
+            if not isinstance(column, Difference):
+                combined[name] = steps.binned(codes[name])
+            elif column.first in codes:  # else it is there for the difference from it alone
+                first = codes[column.first]
+                combined[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
+                if problem is not None:
+                    problems.append(problem.of(name, first_row, begin))
+        refuse(table, problems)
+        return combined
+
+    def scattered(self, rng: np.random.Generator) -> Relations:
+        """Return the relations with a drawn distribution of values within each bin."""
+        other = copy.copy(self)
+        other._columns = {name: column.scattered(rng) for name, column in self._columns.items()}
+        return other
+
+    def cells(self, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator, start: int = 0) -> dict[str, Cells]:
+        """Return the cells of all columns for some records, numbered from a first row.
+
+        Parameters
+        ----------
+        codes : mapping of str to ndarray of int, shape (n_records,)
+        rng : numpy.random.Generator
+        start : int
+            Number of records before.
+        """
+        values = values_within(self._rules, self._columns, codes, rng)
+        cells = {n: Cells(c, np.asarray(codes[n]), values.get(n)) for n, c in self._columns.items()}
+        for name in self._differences:
+            column: Any = self._columns[name]
+            cells[name] = column.cells(cells[column.first], np.asarray(codes[name], dtype=np.int64), rng)
+        rows = range(start, start + len(next(iter(codes.values()))))
+        for name in self._order:
+            cells[name] = self._made[name].made(cells, rows, rng)
+        return cells
+
+    def check_there(self) -> None:
+        """Raise ``ImportError`` or ``ValueError`` where a column cannot be made here, such as for a missing package."""
+        for column in self._made.values():
+            if isinstance(column, Fake):
+                column.check_there()
+
+
+def _second(name: str, first: str, columns: Mapping[str, Column], whole: Mapping[str, Column]) -> Column:
+    """Return the column of dates or numbers that a difference is decoded to."""
+    column, base = columns[name], whole.get(first)
+    if base is None:
+        lost = f"no such column is read{nearest(first, columns)}"
+        raise ValueError(f"column {name!r} is the difference from {first!r}, and {lost}")
+    if not isinstance(base, Binned):
+        message = f"column {name!r} is a difference from {first!r}"
+        raise ValueError(f"{message}, which needs numbers or dates")  # noqa: TRY004 - of a schema that contradicts itself
+    assert isinstance(column, Difference)
+    try:
+        return column.second(base)
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+
+
 SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
-"""What `as_schema` takes for a schema, and everything that has the argument `schema`."""
+"""Types accepted as a schema by `as_schema` and every argument `schema`."""
 
 _MAX_LABELS = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
@@ -63,23 +199,23 @@ class Schema(Declaration):
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
         Records that one person has at most: every private release of the records takes it from here, and refuses
-        another. Left out, what is protected is any one record, and a release may be given another.
+        another. If it is left out, any one record is protected, and a release may be given another number.
     person : Person or mapping, optional
-        Which columns name the person a record is of, and how many records of each are kept: every private release
+        Columns that name the person of a record, and the number of records kept for each: every private release
         keeps no more, and `records_per_person` follows from it.
     warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
     warning : str
-        What a draft says of the whole table, if its warning is left.
+        Warning of a draft about the whole table, if it is left.
 
     Attributes
     ----------
     columns : mapping of str to Column
-        Those that are read.
+        Columns that are read.
     domain : Domain
         Names, sizes and labels of their codes.
     notes : mapping of str to str
-        What a draft says of columns, of those that are dropped too. Nothing protects it: it is in files that `save`
+        Warnings of a draft about columns, dropped ones included. Nothing protects it: it is in files that `save`
         writes, and in no release.
 
     Raises
@@ -124,7 +260,7 @@ class Schema(Declaration):
 
     @property
     def written(self) -> Mapping[str, Column]:
-        """Columns of the values in a table: of a difference its dates or numbers, of a derived column its results."""
+        """Columns of the values in a table: the dates or numbers of a difference, the results of a derived column."""
         return self._relations.written
 
     @property
@@ -141,7 +277,7 @@ class Schema(Declaration):
     ) -> Schema:
         """Return the schema with further columns and rules, for another number of records per person.
 
-        Where they come from another schema, warnings that it has of them, or at its top, come along.
+        If they come from another schema, its warnings about them, or about the whole table, come along.
         """
         drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
         known, others = {**self.declared, **columns}, () if source is None else source.warned
@@ -170,12 +306,12 @@ class Schema(Declaration):
             Texts, numbers, dates; a column for each of the schema. A frame is one of pandas, polars, pyarrow, or what
             else offers the Arrow C stream, and needs the extra ``[frames]``.
         ignore_extra : bool
-            Leave out columns that the schema has not, instead of refusing them. Those of `drop` are left out always.
+            Leave out columns that the schema has not, instead of refusing them. Columns of `drop` are always left out.
 
         Raises
         ------
         ValueError
-            With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
+            With every fault: columns missing or unknown, and for each column the first row whose value does not
             fit. The value is never told.
 
         Examples
@@ -225,8 +361,8 @@ class Schema(Declaration):
     ) -> dict[str, Cells]:
         """Return the cells of all columns for some records, numbered from a first row, in the order of the schema.
 
-        Values are drawn within bins such that rules hold, and columns are made of them that are made. Where it is said
-        by what draws, each bin has a drawn distribution of its values.
+        Values are drawn within bins such that rules hold, and derived columns are made of them. With a source of such
+        draws, each bin has a drawn distribution of its values.
         """
         relations = self._relations if scattered is None else self._relations.scattered(scattered)
         all_cells = relations.cells(codes, rng, start)
@@ -247,7 +383,7 @@ class Schema(Declaration):
         return self._relations.combined(codes, table, first_row, begin)
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """Return which columns of a table have to be read for the codes of some."""
+        """Return the columns of a table that must be read for the codes of some attributes."""
         return self._relations.needed(names)
 
     def check_there(self) -> None:
@@ -257,7 +393,7 @@ class Schema(Declaration):
     def check_domain(self, domain: Domain) -> None:
         """Raise ``ValueError`` if a domain is not that of the schema."""
         if domain != self.domain:
-            raise ValueError(f"the schema is of {self.domain!r}, the records are over {domain!r}")
+            raise ValueError(f"the schema is over {self.domain!r}, the records are over {domain!r}")
 
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
         """Raise ``ValueError`` if records have a combination that a rule forbids."""
@@ -277,12 +413,12 @@ class Schema(Declaration):
         name : str
             Name of the schema in errors.
         folder : str or path-like, optional
-            Where the files of mappings are that it names; without it none is read, and such a name is refused.
+            Folder of the files of mappings that it names; without it none is read, and such a name is refused.
 
         Raises
         ------
         ValueError
-            With all that is wrong.
+            If anything is wrong; the message lists every fault.
 
         Examples
         --------
@@ -314,17 +450,17 @@ class Schema(Declaration):
         Parameters
         ----------
         source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-            A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
+            A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have only names.
         bounds : mapping of str to sequence
-            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts and
-            categories, if it is known, a list of all. Where there is no type, or that of texts, it is that of the
+            Public knowledge: the lowest and the highest value of each column of numbers or dates; for texts and
+            categories, if it is known, a list of all. If there is no type, or that of texts, it follows from the
             bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
         null : bool or sequence of str
-            Which columns may have missing values, as is publicly known; all others are refused where they have some.
+            Columns that are publicly known to have missing values; missing values in any other are refused.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
             have none in the table.
         table : str, optional
-            Which table of a DuckDB file.
+            Table of a DuckDB file.
 
         Raises
         ------
@@ -332,7 +468,7 @@ class Schema(Declaration):
             If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column, or
             a type has no kind of column, as that of spans of time.
         TypeError
-            If it is no table, or bounds are no list.
+            If it is not a table, or bounds are no list.
 
         Examples
         --------
@@ -363,9 +499,10 @@ class Schema(Declaration):
     ) -> Schema | OpenSchema:
         """Return a first draft of the schema of a table, made from its records. It is NOT private.
 
-        What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
-        known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`, say what is
-        left. A column that looks like the key of persons is not declared, and offered as `person`.
+        Facts taken from the records are in `warned`, and `notes` say what to do about them: replace them by what is
+        publicly known, in the file that `save` writes, and delete the warning. Releases made with it, and a
+        `DraftWarning`, say which warnings are left. A column that looks like the key of persons is not declared, and
+        offered as `person`.
 
         Parameters
         ----------
@@ -378,7 +515,7 @@ class Schema(Declaration):
         OSError
             If a file cannot be read.
         ValueError
-            If it is no table with names, or there is no column to declare.
+            If it is not a table with names, or there is no column to declare.
 
         Examples
         --------
@@ -408,7 +545,7 @@ class OpenSchema(Declaration):
     Parameters
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
-        As for `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
+        See `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
     drop, rules, records_per_person, person, warned, warning
         As for `Schema`. No rule names a value of an open column.
 
@@ -422,7 +559,7 @@ class OpenSchema(Declaration):
     Raises
     ------
     ValueError
-        As `Schema` does, and if no column is open, or the open ones cost more than the budget.
+        As in `Schema`, or if no column is open, or the open ones cost more than the budget.
 
     Examples
     --------
@@ -446,7 +583,7 @@ class OpenSchema(Declaration):
         self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})
 
     def assumed(self, n_values: int) -> Schema:
-        """Return the schema as if so many values of each open set had been found, and bins of even width.
+        """Return the schema as if each open set had `n_values` values, with bins of even width.
 
         Examples
         --------
@@ -466,7 +603,7 @@ class OpenSchema(Declaration):
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
     """Read a schema from a JSON or YAML file: an `OpenSchema` where a column of it is open.
 
-    A schema is public: write it from what is known about the columns, never from the records. A file of `read_domain`
+    A schema is public: write it from public knowledge of the columns, never from the records. A file of `read_domain`
     is one too.
 
     Parameters
@@ -474,15 +611,15 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
     path : str or path-like
         YAML where the name ends in ``.yaml`` or ``.yml``, which needs the extra ``[yaml]``. For example ``{"columns":
         {"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]}, "drop": ["id"]}``. Each
-        kind takes what its class takes: "categorical", "boolean", "codes", "integer", "real", "date". A "comment" or a
-        "warning" may stand anywhere; a release says of a warning that it is there still.
+        kind takes the arguments of its class: "categorical", "boolean", "codes", "integer", "real", "date". A
+        "comment" or a "warning" may stand anywhere; a release says of a warning that it is there still.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        With all that is wrong with it.
+        If anything in it is wrong; the message lists every fault.
     ImportError
         If the file is YAML, and PyYAML is not installed.
 

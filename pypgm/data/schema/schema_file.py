@@ -1,19 +1,22 @@
-"""Schema files: the declarations of a parsed JSON or YAML file, and all that is wrong with them."""
+"""Schema files: their YAML, the mapping files they name, their declarations, and all that is wrong with them."""
 
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pypgm._base.file_kind import it_looks_like
+from pypgm._base.numeric import whole_of
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.closed import Boolean, Codes
-from pypgm.data.columns.codebook import read_json, writable
+from pypgm.data.columns.codebook import distinct, read_json, writable
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.dates import Date
 from pypgm.data.columns.derived import Derived
@@ -21,13 +24,197 @@ from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.made import Fake, Id, Made
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.open_columns import OpenColumn, OpenSet, QuantileBins
-from pypgm.data.schema.mapping_file import columns_in
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule, Blank, Rule
-from pypgm.data.schema.yaml_text import MOST_YAML, parse_yaml
-from pypgm.data.sources.files import read_text
+from pypgm.data.sources.files import as_path, csv_rows, read_text
 from pypgm.domain import listed
+
+MOST_YAML = 1 << 19
+"""Characters of a file of YAML, at most: it takes ten times as long to read as JSON, which holds the same."""
+
+_DEPTH = 100  # collections within each other
+_WORDS: dict[str, object] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
+_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_TEXT = "tag:yaml.org,2002:str"
+
+
+class _Open:
+    """A list or an object that is being read."""
+
+    def __init__(self, is_object: bool) -> None:
+        self.is_object = is_object
+        self.values: list[Any] = []
+        self.names: list[str] = []
+
+    @property
+    def wants_name(self) -> bool:
+        return self.is_object and len(self.names) == len(self.values)
+
+    def whole(self) -> object:
+        return distinct(list(zip(self.names, self.values, strict=True))) if self.is_object else self.values
+
+
+def parse_yaml(text: str) -> object:
+    """Return the data of a YAML text of one document; names are texts as written.
+
+    Raises
+    ------
+    ValueError
+        If it is not YAML, has an alias, a tag or several documents, or a name comes twice in an object.
+    ImportError
+        If PyYAML is not installed.
+
+    Examples
+    --------
+    >>> parse_yaml("{country: [no, se], zip: [01234], null: 5, 2020: true}")  # doctest: +SKIP
+    {'country': ['no', 'se'], 'zip': ['01234'], 'null': 5, '2020': True}
+    """
+    import yaml
+
+    root = _Open(is_object=False)
+    stack = [root]
+    events = iter(yaml.parse(text, Loader=yaml.SafeLoader))
+    while (event := _next(events)) is not None:
+        _take(event, stack)
+    if len(root.values) > 1:
+        raise ValueError("must be one YAML document, but has several")
+    return root.values[0] if root.values else None
+
+
+def _next(events: Iterator[Any]) -> Any:  # noqa: ANN401 - of a package that may be missing
+    """Return the next event, None at the end."""
+    try:
+        return next(events, None)
+    except Exception as error:
+        # Besides errors of its own it raises those of Python, such as of an escape beyond Unicode.
+        mark = getattr(error, "problem_mark", None)
+        where = "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
+        raise ValueError(f"must be YAML, but is not{where}") from None
+
+
+def _take(event: Any, stack: list[_Open]) -> None:  # noqa: ANN401 - of a package that may be missing
+    """Add the content of an event to the open collection, or open or close one."""
+    kind = type(event).__name__
+    line = event.start_mark.line + 1
+    if kind == "AliasEvent":
+        raise ValueError(f"line {line}: aliases such as *{event.anchor[:20]} are not read: write the value out")
+    if getattr(event, "tag", None) not in {None, "!", _TEXT}:
+        raise ValueError(f"line {line}: tags such as {event.tag[:40]} are not read")
+    if kind in {"SequenceStartEvent", "MappingStartEvent"}:
+        if stack[-1].wants_name:
+            raise ValueError(f"line {line}: a name must be a text, but is a collection")
+        if len(stack) > _DEPTH:
+            raise ValueError(f"line {line}: nested too deep to hold attributes")
+        stack.append(_Open(kind == "MappingStartEvent"))
+    elif kind in {"SequenceEndEvent", "MappingEndEvent"}:
+        whole = stack.pop().whole()
+        stack[-1].values.append(whole)
+    elif kind == "ScalarEvent":
+        if stack[-1].wants_name:
+            stack[-1].names.append(event.value)
+        else:
+            is_plain = event.implicit[0] and event.style is None
+            stack[-1].values.append(_scalar(event.value, line) if is_plain else event.value)
+
+
+def _scalar(text: str, line: int) -> object:
+    """Return the value of a text without quotes."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        number = whole_of(text.lstrip("+-"))
+        if number is None:
+            raise ValueError(f"line {line}: an integer has {len(text)} digits: more than are read")
+        return -number if text.startswith("-") else number
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def columns_in(fields: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return the columns of a parsed schema file: the entry "columns", else the whole file.
+
+    A file of columns only may have one of this name, whose kind is a text; a column named "kind" is not one.
+
+    Examples
+    --------
+    >>> columns_in({"columns": {"kind": ["cat", "dog"]}, "drop": ["name"]})
+    {'kind': ['cat', 'dog']}
+    >>> list(columns_in({"columns": {"kind": "boolean"}, "rows": 3}))
+    ['columns', 'rows']
+    """
+    under = fields.get("columns")
+    return under if isinstance(under, Mapping) and not isinstance(under.get("kind"), str) else fields
+
+
+def with_mappings(fields: object, folder: str | os.PathLike[str]) -> object:
+    """Return a parsed schema file with the mappings of the files that it names.
+
+    Parameters
+    ----------
+    told : object
+        Mapping that `Schema.from_dict` accepts.
+    folder : str or path-like
+        Folder that names of files are relative to.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If its name leads out of the folder, or it is not a CSV file whose header names both columns, or a value comes
+        twice.
+    """
+    if not isinstance(fields, Mapping):
+        return fields
+    columns = columns_in(fields)
+    whole = {name: _with_mapping(name, spec, Path(folder)) for name, spec in columns.items()}
+    return whole if columns is fields else {**fields, "columns": whole}
+
+
+def _with_mapping(name: object, spec: object, folder: Path) -> object:
+    if not isinstance(spec, Mapping) or spec.get("kind") != "derived" or not isinstance(spec.get("mapping"), str):
+        return spec
+    return {**spec, "mapping": _read(_below(folder, spec["mapping"], name), spec.get("from"), name)}
+
+
+def _below(folder: Path, text: str, name: object) -> Path:
+    """Return the path of a file below a folder; ``ValueError`` if a name leads out of it, or to no regular file.
+
+    The author of the schema may not know this machine's files, and learns nothing about those outside the folder: all
+    names that lead there are refused in the same words, whatever is there. The contents of a mapping are published
+    with a release.
+    """
+    given = as_path(text)
+    root, path = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / given))
+    if given.anchor or ".." in given.parts or root not in path.parents:
+        needed = "needs the name of a file below the folder of the schema, which no link leads out of"
+        raise ValueError(f"the mapping of column {name!r} {needed}, got {text!r}: copy it there")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"the mapping of column {name!r} needs a file, and {text!r} is a folder, a pipe or a device")
+    return folder / given
+
+
+def _read(path: Path, source: object, name: object) -> list[list[Any]]:
+    sources = [str(column) for column in source] if isinstance(source, list) else [str(source)]
+    rows = csv_rows(path, io.StringIO(read_text(path), newline=""))
+    header = [field.strip() for field in next(rows, [])]
+    wanted = [*sources, str(name)]
+    if any(header.count(column) != 1 for column in wanted):
+        names = " and ".join(map(repr, wanted))
+        raise ValueError(f"{path} needs a header that names the columns {names}, once each")
+    places = [header.index(column) for column in wanted]
+    images: dict[tuple[str, ...], str] = {}
+    for number, row in enumerate(filter(None, rows), 1):
+        where = f"{path}, row {number} (the header is row 0)"
+        if len(row) != len(header):
+            raise ValueError(f"{where}: needs {len(header)} fields, got {len(row)}")
+        *values, image = (row[place] for place in places)
+        if images.setdefault(tuple(values), image) != image:
+            raise ValueError(f"{where}: maps a value a second time, to another")
+    return [[list(values) if isinstance(source, list) else values[0], image] for values, image in images.items()]
+
 
 KINDS: dict[str, type[Column | OpenSet | Made]] = {
     **{kind.kind: kind for kind in (Categorical, Boolean, Codes, Integer, Real, Date, Difference)},
@@ -53,7 +240,7 @@ def read_object(path: str | os.PathLike[str]) -> object:
     OSError
         If the file cannot be read.
     ValueError
-        If it is not what it should be, or a name comes twice in an object.
+        If it is of another form, or a name comes twice in an object.
     ImportError
         If it is YAML, and PyYAML is not installed.
     """

@@ -1,4 +1,4 @@
-"""Drafts of schemas from the types of a table alone: no record is read."""
+"""Drafts of schemas only from the types of a table: no record is read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def typed_draft(
     source : Source
     bounds : mapping of str to sequence
     null : bool or sequence of str
-        As for `Schema.from_types`.
+        See `Schema.from_types`.
     """
     types = source.layout.types
     bounds = {name: _as_list(name, known) for name, known in bounds.items()}
@@ -100,7 +100,7 @@ def _family(name: str, kind: str, known: Sequence[Any] | None) -> Family | Liter
     """Return the family of a column, by its type and, if that allows any texts, by its bounds."""
     family = family_of(kind) if kind else ""
     if family == "bool" and known is not None:
-        raise ValueError(f"column {name!r} is of booleans, which need no bounds")
+        raise ValueError(f"column {name!r} holds booleans, which need no bounds")
     if family == "any" and known is None and kind.lower() not in _MAY_BE_TEXTS:
         way_out = "numbers, such as those of hours or of months, or texts, or give all of its values as bounds"
         raise ValueError(f"column {name!r} has the type {kind}, whose values are not found: make it {way_out}")

@@ -1,7 +1,7 @@
 """Large CSV files read by Arrow, several times as fast as by the plain reader and with the same result.
 
 Files that Arrow reads otherwise, or refuses, are left to the plain reader, which says what is wrong: a quote within a
-field, a line that ends in a carriage return alone, a record of other fields, a value that no column has.
+field, a line that ends in a bare carriage return, a record of other fields, a value that no column has.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def arrow_codes(
     OSError
         If the file cannot be read.
     ValueError
-        If it is compressed, and what is compressed is damaged.
+        If it is compressed, and the compressed data are damaged.
     """
     if not _is_suited(path, dialect):
         return None

@@ -1,4 +1,4 @@
-"""Base class of tables that are counted where they are."""
+"""Base class of tables that are counted in place."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ class CountedTable(ABC):
 
         Tables that were counted are kept, up to 128 MiB of them, and tables of a part of their attributes are summed
         from them without another pass: open a table again where its records have changed. The second pass for single
-        attributes, or for pairs, counts all of them that fit, as does the first one for pairs where all single ones
-        are known: who asks for one after the other asks for the rest.
+        attributes, or for pairs, counts all of them that fit, as does the first one for pairs if all single ones are
+        known: a caller that asks for one after the other will ask for the rest.
 
         Raises
         ------
         ValueError
-            If a clique does not fit the domain, or the table is no more what it was.
+            If a clique does not fit the domain, or the table has changed.
         ModelTooLargeError
             If the tables do not fit half of the memory available.
         """

@@ -1,12 +1,65 @@
-"""Dialects of CSV files: the mark between fields, the encoding, and the marks of numbers."""
+"""Dialects of CSV files: the mark between fields, the encoding, and the marks of numbers in columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypedDict, TypeVar, cast
 
 from pypgm._base.signatures import split_options
-from pypgm.data.columns.number_text import DecimalMark, mark_problems
+from pypgm.data.columns.column import Readable
+from pypgm.data.columns.difference import Steps
+from pypgm.data.columns.number_text import DecimalMark, mark_problems, marked_number
+from pypgm.data.columns.numbers import Numeric
+
+R = TypeVar("R", bound=Readable)
+
+
+def marked(columns: Mapping[str, R], dialect: Dialect) -> dict[str, R]:
+    """Return columns, those of numbers with the marks of a file unless they declare others.
+
+    Raises
+    ------
+    ValueError
+        If one would have the same mark for decimals and for thousands.
+
+    Examples
+    --------
+    >>> from pypgm.data import Integer
+    >>> marked({"a": Integer(0, 9999)}, Dialect(";", decimal=",", thousands="."))["a"].encode(["1.250"])[0].tolist()
+    [1250]
+    """
+    with_all = dict(columns)
+    for name, column in columns.items():
+        numbers = column.column if isinstance(column, Steps) else column
+        if isinstance(numbers, Numeric):
+            decimal: DecimalMark = "," if numbers.decimal == "," else dialect.decimal
+            try:
+                with_marks = replace(numbers, decimal=decimal, thousands=numbers.thousands or dialect.thousands)
+            except ValueError as error:
+                raise ValueError(f"column {name!r}: {error}") from None
+            with_all[name] = cast("R", replace(column, column=with_marks) if isinstance(column, Steps) else with_marks)
+    return with_all
+
+
+def respelling(
+    columns: Mapping[str, Readable], dialect: Dialect
+) -> dict[str, Callable[[Sequence[str]], Sequence[str]]]:
+    """Return functions that respell numbers of a file as the columns read them, for the columns that need it."""
+
+    def respelled(column: Numeric, file: Numeric, texts: Sequence[str]) -> list[str]:
+        plain = map(file.plain_text, texts)
+        return [text if text.strip() in column.null_texts else marked_number(text, *column.marks) for text in plain]
+
+    read = {name: column.column if isinstance(column, Steps) else column for name, column in columns.items()}
+    numbers = {name: column for name, column in read.items() if isinstance(column, Numeric)}
+    files = marked(numbers, dialect)
+    return {
+        name: partial(respelled, stated, file)
+        for name, stated in numbers.items()
+        if isinstance(file := files[name], Numeric) and file != stated
+    }
 
 
 class DialectOptions(TypedDict, total=False):
@@ -35,7 +88,7 @@ class Dialect(NamedTuple):
 
     @classmethod
     def of_options(cls, function: str, options: Mapping[str, Any]) -> Dialect:
-        """Return the dialect of the keywords of a function; ``TypeError`` names one that is no mark.
+        """Return the dialect of the keywords of a function; ``TypeError`` names one that is not a mark.
 
         Examples
         --------
@@ -66,3 +119,11 @@ COMMAS = Dialect()
 
 DIALECT_DEFAULTS: Mapping[str, object] = COMMAS._asdict()
 """Defaults of `DialectOptions`."""
+
+MARKS: Mapping[str, str] = {
+    "delimiter": "the mark between the fields of a CSV file (default a comma; tab is a tab)",
+    "encoding": "the encoding of a CSV file, such as latin-1 (default utf-8)",
+    "decimal": "the mark of decimals in a CSV file: . (the default) or ,",
+    "thousands": "the mark between thousands in a CSV file, such as , in 62,347.69 (default none)",
+}
+"""Description of each field of a dialect, for the command and the format of files."""

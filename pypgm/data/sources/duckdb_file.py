@@ -45,7 +45,7 @@ def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, 
         start = file.read(START)
     if (kind := file_kind(start)) != DATABASE:
         kind_hint = f"it is {kind}" if kind else "" if start else "it is empty"
-        raise ValueError(f"{name} is no DuckDB file{kind_hint and f': {kind_hint}'}")
+        raise ValueError(f"{name} is not a DuckDB file{kind_hint and f': {kind_hint}'}")
     alone = {"enable_external_access": "false"}
     connection = guarded(name, lambda: connect(name, read_only=True, config=alone))
     try:
@@ -82,5 +82,5 @@ def _table_of(connection: Any, name: str, table: str | None) -> Any:  # noqa: AN
     if not matches:
         # A view is a query of whoever made the file: it may read anything, and never end.
         needed = f"{name} has no table {table!r}, only {listed([repr(row[1]) for row in tables]) or 'none'}"
-        raise ValueError(f"{needed}; of a view open the file with duckdb, and hand over the relation")
+        raise ValueError(f"{needed}; for a view, open the file with duckdb and pass the relation")
     return guarded(name, lambda: connection.table(".".join(map(quoted, matches[0]))))

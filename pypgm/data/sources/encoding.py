@@ -43,7 +43,7 @@ def encoded(
     Raises
     ------
     ValueError
-        With all that is wrong; a value is never told.
+        If anything is wrong; the message lists every fault, never a value.
     """
     given = as_columns(table)
     problems = name_problems(columns, list(given), drop=drop, ignore_extra=ignore_extra)
@@ -54,12 +54,12 @@ def encoded(
 def encoded_pieces(
     columns: Mapping[str, Readable], pieces: Iterable[Frame], what: str
 ) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield the codes of a table's columns piece by piece; `what` is what an error calls the table.
+    """Yield the codes of a table's columns piece by piece; `what` is the name of the table in an error.
 
     Raises
     ------
     ValueError
-        With all that is wrong in the first piece that does not fit.
+        If a piece does not fit; the message lists all faults of the first such piece.
     """
     encoders = {name: guarded_encoder(column) for name, column in columns.items()}
     first = 0
@@ -107,7 +107,7 @@ def check_writable(names: Iterable[object]) -> None:
     """Raise ``ValueError`` if no file can have a column of such a name."""
     unwritable = [name for name in names if isinstance(name, str) and _UNWRITABLE.search(name)]
     if unwritable:
-        raise ValueError(f"the name of column {unwritable[0]!a} has a NUL or half a surrogate pair: no table has it")
+        raise ValueError(f"the name of column {unwritable[0]!a} has a NUL or half a surrogate pair: no table holds it")
 
 
 def problems_error(name: str, problems: Sequence[str]) -> ValueError:

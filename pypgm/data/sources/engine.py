@@ -1,4 +1,4 @@
-"""Tables in a database or warehouse, counted where the records are by one query a call."""
+"""Tables in a database or warehouse, counted where the records are, some of each person's at the most."""
 
 from __future__ import annotations
 
@@ -10,19 +10,88 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned
+from pypgm.data.columns.dates import MONTH, MONTHS, SECONDS, places_of, units_per
 from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.numbers import Integer
-from pypgm.data.columns.spans import MONTH, MONTHS, SECONDS, places_of, units_per
-from pypgm.data.schema.person import NO_KEY
+from pypgm.data.schema.person import NO_KEY, Person
 from pypgm.data.schema.schema import SchemaLike, as_schema
 from pypgm.data.sources.counted import CountedTable
 from pypgm.data.sources.encoding import name_problems, refuse
-from pypgm.data.sources.engine_codes import beyond, bin_of, code_of, in_microseconds, quotient, steps_of
-from pypgm.data.sources.engine_numbers import Expression
-from pypgm.data.sources.engine_persons import kept_in_engine, key_of
+from pypgm.data.sources.engine_codes import (
+    UnfitError,
+    beyond,
+    bin_of,
+    bytes_of,
+    code_of,
+    in_microseconds,
+    quotient,
+    steps_of,
+)
+from pypgm.data.sources.engine_numbers import Expression, call
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 from pypgm.domain import Clique, Domain, listed
+
+_WITH_MD5 = {"duckdb", "postgres", "risingwave", "pyspark", "databricks", "snowflake"}
+
+
+def key_of(table: Expression, name: str) -> tuple[Expression, str | None]:
+    """Return the key of the person of each value of a column, NULL for none, and the problem of the column, if any.
+
+    Texts are compared by their bytes: no collation may take two persons for one.
+
+    Parameters
+    ----------
+    table : ibis.Table
+    name : str
+    """
+    ibis = imported("ibis", "a table of an engine", "ibis")
+    value, engine = table[name], table.get_backend().name
+    kind = value.type()
+    try:
+        _hashed(engine, value)
+        if kind.is_string():
+            return bytes_of(ibis, engine, value.strip()).nullif(""), None
+    except UnfitError as error:
+        return value, str(error)
+    if kind.is_integer() or kind.is_uuid():
+        return value.cast("string"), None
+    return value, f"is of the engine's type {kind}; a person is named by texts or whole numbers, made in a query"
+
+
+def kept_in_engine(records: Expression, n_codes: int, person: Person, secret: bytes) -> Expression:
+    """Return the records that are kept of each person, see `pypgm.data.schema.person.Selection`.
+
+    Parameters
+    ----------
+    records : ibis.Table
+        Codes ``c0``, ``c1``, … and keys ``p0``, ….
+    n_codes : int
+    person : Person
+    secret : bytes
+    """
+    ibis = imported("ibis", "a table of an engine", "ibis")
+    keys = [f"p{i}" for i in range(len(person.columns))]
+    codes = [f"c{i}" for i in range(n_codes)]
+    placed = records.mutate(place=ibis.row_number().over(group_by=keys, order_by=codes))
+    parts = [ibis.literal(secret.hex()), *(placed[key].fill_null("") for key in keys), placed.place.cast("string")]
+    drawn = placed.mutate(drawn=_hashed(records.get_backend().name, ibis.literal("|").join(parts)))
+    ranked = drawn.mutate(rank=ibis.row_number().over(group_by=keys, order_by=["drawn", "place"]))
+    is_kept = ranked["rank"] < person.at_most
+    for key in keys:
+        is_kept |= ranked[key].isnull()
+    return ranked.filter(is_kept).select(*codes)
+
+
+def _hashed(engine: str, text: Expression) -> Expression:
+    """Return a hash of a text; `UnfitError` where the engine is known to have none."""
+    if engine in _WITH_MD5:
+        return call("md5", "string", text)
+    if engine == "bigquery":
+        return call("to_hex", "string", call("md5", "binary", text))
+    if engine in {"trino", "athena"}:
+        return call("to_hex", "string", call("md5", "binary", call("to_utf8", "binary", text)))
+    raise UnfitError(f"names persons, and {engine} has no hash to choose among their records: read them elsewhere")
 
 
 def difference_of(
@@ -99,9 +168,9 @@ class EngineTable(CountedTable):
     """Records of any engine that Ibis speaks to: DuckDB, PostgreSQL, Spark, BigQuery, Snowflake and others.
 
     Values become codes in the query, by the rules of `Schema.encode`, and nothing but counts of the public cells comes
-    back. Numbers and dates are compared with those that the schema names; of texts the distinct ones are asked for
-    once, by their bytes, and encoded as those of a file are. All records are checked at the beginning: a mechanism
-    meets no error that depends on them, and no error tells what the engine says.
+    back. Numbers and dates are compared with those that the schema names; distinct texts are queried once, by their
+    bytes, and encoded as those of a file are. All records are checked at the beginning: a mechanism meets no error
+    that depends on them, and no error repeats the engine's message.
 
     Parameters
     ----------
@@ -115,7 +184,8 @@ class EngineTable(CountedTable):
     Raises
     ------
     ValueError
-        With all that is wrong: the column, never a value; rows of an engine have no order to name.
+        If anything is wrong; the message lists the column of every fault, never a value, and no row, as rows of an
+        engine have no order.
     TypeError
         If the table is none of Ibis.
     ImportError
@@ -123,9 +193,8 @@ class EngineTable(CountedTable):
 
     Notes
     -----
-    One call of `count` is one query with GROUPING SETS, or of as many parts as there are marginals, in an engine that
-    has none; what was counted before is not asked for again. What each engine counts and what it refuses is in
-    docs/your_table.md.
+    One call of `count` is one query with GROUPING SETS, or, in an engine without them, of one part for each marginal;
+    earlier counts are used again. docs/your_table.md lists what each engine counts and refuses.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Codes of the values of an engine's column, as an expression that the engine evaluates.
 
 The column's type in the engine and the schema decide. Numbers and dates are compared with those that the schema names,
-and nothing is rounded; of texts the distinct ones are asked for, by their bytes, and encoded as those of a file are.
+and nothing is rounded; distinct texts are queried by their bytes, and encoded as those of a file are.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _of_type(ibis: Any, table: Expression, value: Expression, column: Column) ->
 
 
 def _of_storage(ibis: Any, table: Expression, value: Expression, column: Column) -> Expression:  # noqa: ANN401
-    """Return the codes of a column of SQLite, where each value has a type of its own, whatever is declared."""
+    """Return the codes of a column of SQLite, where each value has its own type, whatever the declared one."""
     stored = call("typeof", "string", value)
     # A function that changes nothing frees a value of the type that is declared.
     numbers = {"integer": call("likely", "int64", value), "real": call("likely", "float64", value)}
@@ -110,7 +110,7 @@ def _of_texts(ibis: Any, table: Expression, value: Expression, column: Column) -
 
 
 def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: ANN401
-    """Return the bytes of a text in hexadecimal digits, of which no collation takes two for one."""
+    """Return the bytes of a text in hexadecimal digits, which every collation distinguishes."""
     types = imported("ibis.expr.datatypes", "a table of an engine", "ibis")
     cast = imported("ibis.expr.operations", "a table of an engine", "ibis").Cast
     text = cast(value, types.string).to_expr()  # an enumeration, which Ibis takes for text, becomes text
@@ -124,7 +124,7 @@ def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: 
         return call("to_hex", "string", cast(text, types.binary).to_expr())
     if engine == "snowflake":
         return call("hex_encode", "string", text)
-    raise UnfitError(f"has text, of which {engine} compares no bytes; give it codes in a query of the engine")
+    raise UnfitError(f"has text, whose bytes {engine} does not compare; give it codes in a query of the engine")
 
 
 def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # noqa: ANN401
@@ -168,7 +168,7 @@ def _of_dates(ibis: Any, value: Expression, column: Date) -> Expression:  # noqa
 
 
 def in_microseconds(value: Expression) -> Expression:
-    """Return times of DuckDB in its common type: of others it takes parts wrongly, by way of nanoseconds."""
+    """Return times of DuckDB in its common type: it computes parts of others wrongly, by way of nanoseconds."""
     micro = value.type().copy(scale=6)
     if value.type().scale == 9:  # a cast would round to the nearest microsecond, which may be of the next day
         return value.strftime("%Y-%m-%d %H:%M:%S").cast(micro)

@@ -20,7 +20,7 @@ Number: TypeAlias = "int | float | Decimal"
 _MAX_DOUBLE = sys.float_info.max
 _LONGEST = 400  # digits before or after the point; no column of numbers has more
 _STEP = 62  # an integer of every engine holds 2 to this power
-_DOUBTFUL = 1 << 52  # units; a double beside so many may be whole where a fraction is not
+_DOUBTFUL = 1 << 52  # units; a double of this size may be whole where a fraction is not
 
 
 class NumberColumn:
@@ -127,7 +127,7 @@ class NumberColumn:
         return [int(number) if self._kind.is_integer() else number]
 
     def _at_least(self, units: int) -> Expression:
-        """Return whether each value is at least so many units."""
+        """Return whether each value is at least this number of units."""
         if units <= self._least or units > self._most:
             return self._ibis.literal(units <= self._least)
         if self._kind.is_integer():

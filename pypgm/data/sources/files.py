@@ -19,7 +19,7 @@ from pypgm._base.file_kind import START, binary_kind
 from pypgm.data.sources.dialect import COMMAS, Dialect
 
 MOST_TEXT = 1 << 24
-"""Characters of a file that is read whole, at most: a file of a few kilobytes may unpack to as many gigabytes."""
+"""Most characters of a file that is read whole: a file of a few kilobytes may unpack to several gigabytes."""
 
 ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
@@ -41,23 +41,23 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     ValueError
         If the name has a NUL, or half a surrogate pair that stands for no byte.
     TypeError
-        If it is no path.
+        If it is not a path.
 
     Examples
     --------
     >>> as_path("a\0b")
     Traceback (most recent call last):
-    ValueError: a path must have no NUL, got 'a\x00b'
+    ValueError: a path must not have a NUL, got 'a\x00b'
     """
     try:
         place = Path(path)
         os.fsencode(place)
     except UnicodeEncodeError:
-        raise ValueError(f"a path must have no half of a surrogate pair, got {os.fspath(path)!a}") from None
+        raise ValueError(f"a path must not have half a surrogate pair, got {os.fspath(path)!a}") from None
     except TypeError:
         raise TypeError(f"a path must be a text or path-like, got {type(path).__name__}") from None
     if "\0" in str(place):
-        raise ValueError(f"a path must have no NUL, got {str(place)!r}")
+        raise ValueError(f"a path must not have a NUL, got {str(place)!r}")
     return place
 
 
@@ -177,7 +177,7 @@ class _Lines:
 
 @contextlib.contextmanager
 def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iterator[TextIO]:
-    """Open a text file, plain or compressed with gzip, and say what is wrong with it in plain words.
+    """Open a text file, plain or compressed with gzip, and name its faults in plain words.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
             if encoding is not None:
                 _check_mark(path, start, codec)
             if kind := binary_kind(start):
-                raise ValueError(f"{os.fspath(path)} must be text, and is {kind}{' in gzip' if packed else ''}")
+                raise ValueError(f"{os.fspath(path)} must be text, but is {kind}{' in gzip' if packed else ''}")
             with io.TextIOWrapper(
                 cast("BinaryIO", raw), encoding="utf-8-sig" if codec == "utf-8" else codec, newline=""
             ) as text:
@@ -227,7 +227,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
                 if encoding
                 else ""
             )
-            raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not{way_out}") from None
+            raise ValueError(f"{os.fspath(path)} must be text in {shown}, but is not{way_out}") from None
 
 
 def _check_mark(path: str | os.PathLike[str], start: bytes, codec: str) -> None:
@@ -256,7 +256,7 @@ def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: i
     with open_text(path, encoding) as file:
         text = file.read(most + 1)
         if len(text) > most:
-            raise ValueError(f"{os.fspath(path)} holds more than {most:,} characters, and is not read")
+            raise ValueError(f"{os.fspath(path)} holds more than {most:,} characters, too many to read")
     return text
 
 
@@ -266,7 +266,7 @@ def check_encoding(encoding: str) -> str:
         codec = codecs.lookup(encoding)
         "".encode(codec.name)
     except (LookupError, TypeError, ValueError):
-        raise ValueError(f"no text encoding is called {encoding!r}; latin-1, cp1252 and utf-16 are some") from None
+        raise ValueError(f"no text encoding is called {encoding!r}; latin-1, cp1252 and utf-16 are examples") from None
     return codec.name
 
 
@@ -274,8 +274,8 @@ def check_encoding(encoding: str) -> str:
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file that appears under its name when it is complete, and not at all if writing fails.
 
-    The bytes go to a temporary file in the same directory, which then takes the name. What is there already and is not
-    a regular file (a pipe) is written to directly, and so is an open stream (``/dev/stdout``), whatever it leads to.
+    The bytes go to a temporary file in the same directory, which then takes the name. An existing path that is not a
+    regular file (a pipe) is written to directly, and so is an open stream (``/dev/stdout``), whatever it leads to.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def guarded(what: str, step: Callable[[], T]) -> T:
     ModuleNotFoundError
         If the step lacks a package: with its name.
     ImportError
-        If a package is there without what the step needs of it.
+        If a package is installed without a part that the step needs.
     ValueError
         For any other error.
 
@@ -123,7 +123,7 @@ def _silence() -> Iterator[None]:
 
 
 def _watched_records() -> Callable[[], None]:
-    """Give log records of guarded steps a level below every handler; return a function that undoes it."""
+    """Give log records of guarded steps per level below every handler; return a function that undoes it."""
     import logging  # a mebibyte, of use here alone
 
     make = logging.getLogRecordFactory()

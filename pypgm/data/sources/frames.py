@@ -18,20 +18,20 @@ Frame: TypeAlias = Any
 
 
 def as_columns(frame: object) -> dict[str, Values]:
-    """Return the columns of a table: arrays, with None, NaN or NaT where there is no value.
+    """Return the columns of a table: arrays, with None, NaN or NaT for missing values.
 
-    A frame's times in a zone are those that its clocks show.
+    Times in a zone are read as its clocks show them.
 
     Parameters
     ----------
     frame : mapping of str to sequence, or data frame
-        Of pandas, polars, pyarrow, or any other that narwhals knows or that offers the Arrow C stream (which needs
-        pyarrow).
+        Frame of pandas, polars, pyarrow, or any other library that narwhals knows or that offers the Arrow C stream
+        (which needs pyarrow).
 
     Raises
     ------
     TypeError
-        If it is none of these, or a name is no text.
+        If it is none of these, or a name is not a text.
     ValueError
         If two columns of a frame have one name.
     ImportError
@@ -56,7 +56,7 @@ def as_columns(frame: object) -> dict[str, Values]:
 
 
 def check_columns(columns: Mapping[str, object]) -> None:
-    """Raise ``TypeError`` if a column is no sequence of values, as a set or a text is none."""
+    """Raise ``TypeError`` if a column is not a sequence of values, as a set or a text is none."""
     for name, values in columns.items():
         is_series = hasattr(values, "__len__") or hasattr(values, "__array__")
         if isinstance(values, str | bytes | Mapping | Set) or not is_series or getattr(values, "ndim", 1) == 0:

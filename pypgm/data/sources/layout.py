@@ -51,20 +51,20 @@ _INDICES = re.compile(r"(?<=, indices=)\w+(?=, ordered=)")  # of a dictionary, a
 class Layout:
     """Library of a table, its columns in their order, and their types.
 
-    It is taken to be public, as a schema is, and holds nothing of the records: of a categorical type the categories are
-    left out, since they may be the values that were found, and so is how wide the indices of a dictionary are, which
-    tells how many there are. Types that a reader guesses from the records are not public: read with declared ones.
+    It counts as public, as a schema does, and holds nothing of the records: the categories of a categorical type are
+    left out, since they may be values of the records, and so is the width of a dictionary's indices, which tells their
+    number. Types that a reader guesses from the records are not public: read with declared ones.
 
     Attributes
     ----------
     library : {"pandas", "polars", "pyarrow"}
         Library of the frame; "pyarrow" for a file or an engine's table that knows its types.
     types : mapping of str to str
-        For each column its type, as the library names it; empty where there is none, as in a CSV file.
+        Type of each column, by the library's name; empty if there is none, as in a CSV file.
     dialect : Dialect
         Marks of a CSV file.
     pandas : mapping of str to str
-        Types that pandas alone has, such as "Int64" and "boolean", of columns of a Parquet file that it wrote.
+        Types that only pandas has, such as "Int64" and "boolean", of columns of a Parquet file that it wrote.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class Layout:
     def __post_init__(self) -> None:
         check_library(self.library)
         if not all(map(_OWN.fullmatch, self.pandas.values())):
-            raise ValueError("pandas needs types that it alone has, such as 'Int64'")
+            raise ValueError("pandas needs types that only it has, such as 'Int64'")
         self.dialect.check()
         check_encoding(self.dialect.encoding)
         for name in ("types", "pandas"):
@@ -94,7 +94,7 @@ class Layout:
 
     @classmethod
     def of(cls, frame: Frame) -> Layout:
-        """Return the layout of a data frame, with rows or without; of another library than the three as in Arrow."""
+        """Return the layout of a data frame, with rows or without; others than the three have that of Arrow."""
         root = type(frame).__module__.partition(".")[0]
         if root == "pandas":
             return cls("pandas", {name: _of_pandas(frame[name].dtype) for name in frame.columns})
@@ -120,8 +120,7 @@ class Layout:
     def frame(self, cells: Mapping[str, Cells]) -> Frame:
         """Return records as a frame of this layout.
 
-        A column of which the type cannot hold every value is of one that does: of texts, where "other" may stand
-        between numbers.
+        A column whose type cannot hold every value gets one that can: texts, if "other" may stand between numbers.
 
         Parameters
         ----------
@@ -233,7 +232,7 @@ def _of_polars(kind: object) -> str:
 
 
 def family_of(kind: str) -> Family:
-    """Return the family of a type; "any" if it is unknown, and values are what their columns make of them."""
+    """Return the family of a type; "any" if it is unknown and the column decides."""
     return next((family for start, family in _FAMILIES if re.match(start, kind.lower())), "any")
 
 

@@ -33,7 +33,7 @@ from pypgm.data.sources.streamed import RelationTable, StreamedTable
 from pypgm.data.sources.table import csv_names, read_open_table
 
 Records: TypeAlias = Dataset | StreamedTable | EngineTable
-"""What a mechanism counts."""
+"""Kinds of tables that a mechanism counts."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,16 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
     schema : Schema or OpenSchema
         Declarations of its columns.
     ignore_extra : bool
-        As for `pypgm.read_table`.
+        See `pypgm.read_table`.
 
     Raises
     ------
     OSError
         If a file cannot be read.
     ValueError
-        With all that is wrong: column and row, never a value.
+        If anything is wrong; the message lists column and row of every fault, never a value.
     TypeError
-        If the source is no table.
+        If the source is not a table.
     ImportError
         If a package is missing that reads it: the message names the extra.
     """
@@ -164,7 +164,7 @@ def _engine(source: EngineQuery, schema: Schema | OpenSchema, ignore_extra: bool
 def _counted(
     source: Relation | EngineQuery, table: Callable[[Schema], RelationTable | EngineTable], schema: Schema | OpenSchema
 ) -> Opened:
-    """Return a table that is counted where it is."""
+    """Return a table that is counted in place."""
     table(schema.provisional)  # refuses records that do not fit
     values = source.columns((*schema.open, *schema.key_columns)) if schema.open else {}
     return Opened(table, values, source.layout)

@@ -46,7 +46,7 @@ def check_names(
 
 
 def batches(path: str | os.PathLike[str], names: Sequence[str], rows: int = ROWS) -> Iterator[Any]:
-    """Yield about so many rows at a time of some columns of a Parquet file, of the types that the file has."""
+    """Yield about `rows` rows at a time of some columns of a Parquet file, of the types that the file has."""
     with _opened(path) as file:
         yield from file.pieces(list(names), rows)
 
@@ -72,7 +72,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
         start = source.read(START)
         kind = file_kind(start)
         if not start.startswith(_MAGIC):
-            raise ValueError(f"{os.fspath(path)} is no Parquet file{f': it is {kind}' if kind else ''}")
+            raise ValueError(f"{os.fspath(path)} is not a Parquet file{f': it is {kind}' if kind else ''}")
         source.seek(0)
         yield _Parquet(source, os.fspath(path))
 
@@ -89,7 +89,7 @@ class _Parquet:
             raise self._damaged()
 
     def pieces(self, columns: list[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
-        """Yield about so many rows at a time."""
+        """Yield about `rows` rows at a time."""
         pieces = self.step(lambda: self._file.iter_batches(rows, columns=columns))
         left = self.step(lambda: self._file.metadata.num_rows)
         while (piece := self.step(lambda: next(pieces, None))) is not None:

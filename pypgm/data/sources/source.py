@@ -1,4 +1,4 @@
-"""Tables of any kind before a schema declares them: the one place that decides what a table is."""
+"""Tables of any kind before a schema declares them: the one definition of a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from pypgm._base.numeric import is_masked
 from pypgm.data.columns.values import Values, as_list, value_text
 from pypgm.data.dataset import Dataset, check_lengths
-from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.dialect import COMMAS, MARKS, Dialect
 from pypgm.data.sources.duckdb_file import check_table, duckdb_table, is_database, not_null, quoted
 from pypgm.data.sources.encoding import problems_error
 from pypgm.data.sources.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
@@ -28,10 +28,10 @@ _POLARS_ENUM = b"_PL_ENUM_VALUES2"  # the key under which Polars notes the value
 def values_of_types(frame: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
     """Return the values of each column whose type lists them in a definition; no record is read.
 
-    Those are columns of polars' ``Enum``, and the same in Arrow, with the note that Polars makes of it. All other types
-    with a list of values may have it from the records, and do not say so: pandas' ``category``, ordered or not, by
-    ``astype``; polars' ``Categorical``; a dictionary of Arrow, by ``dictionary_encode``; and DuckDB's ``ENUM``, which
-    DuckDB itself makes of a ``category`` of pandas.
+    Such columns have polars' type ``Enum``, or the same in Arrow, with the note that Polars makes of it. Other types
+    with a list of values may have taken it from the records without saying so: pandas' ``category``, ordered or not,
+    by ``astype``; polars' ``Categorical``; a dictionary of Arrow, by ``dictionary_encode``; and DuckDB's ``ENUM``,
+    which DuckDB itself makes of a ``category`` of pandas.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ class Source(ABC):
 
     @abstractmethod
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
-        """Yield about so many records at a time of some columns, or of all: each piece a mapping or a frame."""
+        """Yield about `rows` records at a time of some columns, or of all: each piece a mapping or a frame."""
 
     def check_dialect(self) -> None:
-        """Raise ``ValueError`` if the table has a dialect and is no CSV file."""
+        """Raise ``ValueError`` if the table has a dialect and is not a CSV file."""
         if self.dialect != COMMAS and not self.has_header:
-            raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
+            raise ValueError(f"only a CSV file has a dialect ({', '.join(MARKS)})")
 
 
 class _File(Source):
@@ -163,7 +163,7 @@ class CsvFile(_File):
         return Layout(types=dict.fromkeys(header, ""), dialect=self.dialect)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
-        """Yield the texts of about so many records at a time."""
+        """Yield the texts of about `rows` records at a time."""
         header = list(self.layout.types)
         with open_text(self.name, self.dialect.encoding) as file:
             lines = csv_rows(self.name, file, self.dialect)
@@ -210,7 +210,7 @@ class ParquetFile(_File, _TypedByArrow):
         return types
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
-        """Yield about so many records at a time."""
+        """Yield about `rows` records at a time."""
         return batches(self.name, self.arrow.names if names is None else names, rows)
 
     def columns(self, names: Sequence[str]) -> dict[str, Values]:
@@ -240,7 +240,7 @@ class Relation(_TypedByArrow):
         return not_null(self.relation)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
-        """Yield about so many records at a time."""
+        """Yield about `rows` records at a time."""
         label = self.name if names is None else "the relation"
         yield from guarded_pieces(f"reading {label}", lambda: self._selected(names).to_arrow_reader(rows))
 
@@ -276,7 +276,7 @@ class DatabaseTable(_File, _TypedByArrow):
         return self._types[1]
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
-        """Yield about so many records at a time."""
+        """Yield about `rows` records at a time."""
         with duckdb_table(self.name, self.table) as relation:
             yield from Relation(relation, name=self.name).pieces(names, rows)
 
@@ -296,7 +296,7 @@ class EngineQuery(_TypedByArrow):
         return guarded("asking the engine for its types", lambda: self.table.schema().to_pyarrow())
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
-        """Yield about so many records at a time."""
+        """Yield about `rows` records at a time."""
         table = self.table if names is None else self.table.select(*names)
         yield from guarded_pieces(f"reading {self.name}", lambda: table.to_pyarrow_batches(chunk_size=rows))
 
@@ -333,7 +333,7 @@ class FrameTable(Source):
         return frozenset(name for name, kind in types.items() if _PLAIN.fullmatch(kind)) - masked
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
-        """Yield about so many records at a time."""
+        """Yield about `rows` records at a time."""
         columns = as_columns(collected(self.frame))
         check_lengths(columns)
         n_rows = max(map(len, columns.values()), default=0)
@@ -355,7 +355,7 @@ def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMM
     source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
         A path is one of a CSV, Parquet or DuckDB file, by its name.
     table : str, optional
-        Which table of a DuckDB file.
+        Table of a DuckDB file.
     dialect : Dialect
         Dialect of a CSV file.
 
@@ -417,7 +417,7 @@ def _check_header(name: str, header: Sequence[str], delimiter: str) -> None:
 
 
 def _check_names(name: str, names: Sequence[str]) -> None:
-    """Raise ``ValueError`` unless each column has a name of its own."""
+    """Raise ``ValueError`` unless the names of columns differ."""
     needed = f"{name} needs a header line with a name for each column, each once"
     if names.count("") > 1:
         places = [str(i + 1) for i, label in enumerate(names) if not label]

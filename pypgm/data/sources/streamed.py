@@ -38,27 +38,27 @@ Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
 
 class StreamedTable(CountedTable):
-    """Records that are read in pieces and counted for `pypgm.PrivateTable` and the mechanisms, no record kept.
+    """Records that are read in pieces and counted for `pypgm.PrivateTable` and the mechanisms, without keeping any.
 
-    Each count is one pass over the columns it needs, and none where all of it was counted before. All records are read
-    once before, and refused where they do not fit: a mechanism meets no error that depends on them.
+    Each count is one pass over the columns it needs, and none if all counts are known already. All records are read
+    once beforehand, and refused if they do not fit: a mechanism meets no error that depends on them.
 
     Parameters
     ----------
     pieces : callable
-        ``pieces(names, rows)`` gives about so many rows at a time of the columns of these names, each piece a mapping
+        ``pieces(names, rows)`` gives about `rows` rows at a time of the columns of these names, each piece a mapping
         or a data frame; the same at every call.
     names : sequence of str
-        The columns there are.
+        Names of the columns.
     schema : Schema, Domain, mapping or path
         Declarations of the columns.
     ignore_extra : bool
-        Leave out columns that the schema has not, instead of refusing them.
+        Leave out columns that are not in the schema, instead of refusing them.
 
     Raises
     ------
     ValueError
-        With all that is wrong: column and row, never a value.
+        If anything is wrong; the message lists column and row of every fault, never a value.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class StreamedTable(CountedTable):
         return self._codes(names, _ROWS, f"the table{_DROPPED}")
 
     def _codes(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the codes of some columns, of the records that are kept where not all are."""
+        """Yield the codes of some columns for the kept records."""
         if self._chosen is None or self.schema.person is None:
             yield from self._read(names, rows, what)
             return
@@ -139,7 +139,7 @@ class StreamedTable(CountedTable):
             raise ValueError(what)
 
     def _read(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the codes of some columns, about so many rows at a time: small files are put together."""
+        """Yield the codes of some columns, about `rows` rows at a time: small files are put together."""
         held: list[dict[str, NDArray[Any]]] = []
         n_held = 0
         needed, reading, first = self.schema.needed(names), self.schema.reading, 0
@@ -170,19 +170,19 @@ def scan(
     ignore_extra: bool = False,
     **dialect: Unpack[DialectOptions],
 ) -> StreamedTable:
-    """Return a table that stays where it is, in files or in an embedded database, however large.
+    """Return a table that is counted in place, in files or in an embedded database, however large.
 
     Parameters
     ----------
     source : path, sequence of paths, or DuckDB relation
         Parquet files, each read by its own types, or CSV files with a header, plain or compressed with gzip, read as
         `read_table` does; a ``*`` in a path stands for all that fit. Or any relation of an open connection:
-        ``connection.sql("select … from …")``, whose types are declared: of files that DuckDB reads it guesses them
-        from the records, unless `all_varchar` or `types` says otherwise.
+        ``connection.sql("select … from …")``, whose types are declared: DuckDB guesses types of files from the
+        records, unless `all_varchar` or `types` says otherwise.
     schema : Schema, Domain, mapping or path
         Declarations of its columns.
     ignore_extra, **dialect
-        As for `read_table`; the dialect is of CSV files alone.
+        See `read_table`; the dialect is of CSV files alone.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def scan(
     Raises
     ------
     ValueError
-        With all that is wrong: column and row, never a value.
+        If anything is wrong; the message lists column and row of every fault, never a value.
     OSError
         If a file cannot be read.
     ImportError
@@ -251,7 +251,7 @@ def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: 
 
 
 def _key_in_duckdb(name: str, kind: str) -> str:
-    """Return an expression of the key that each value of a column is: NaN is none, and there is one zero."""
+    """Return an expression of the key of each value of a column; NaN has none, and both zeros have one."""
     value = f"nullif({quoted(name)}, 'nan') + 0" if kind in {"FLOAT", "DOUBLE"} else quoted(name)
     return f"encode(nullif(trim(cast({value} as varchar), '{WHITE_SPACE}'), ''))"
 
@@ -282,7 +282,7 @@ def _names_in(file: CsvFile | ParquetFile, schema: Schema, ignore_extra: bool) -
 
 
 def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return the files that paths stand for; a path that names a file as it is stands for that one."""
+    """Return the files that paths stand for; a path that names an existing file stands for that one."""
     paths: list[str] = []
     for given in [source] if isinstance(source, str | os.PathLike) else source:
         path = os.fspath(given)

@@ -19,11 +19,10 @@ from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.columns.column import Readable
-from pypgm.data.columns.marks import marked, respelling
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_schema
 from pypgm.data.sources.arrow_csv import arrow_codes
-from pypgm.data.sources.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions
+from pypgm.data.sources.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions, marked, respelling
 from pypgm.data.sources.encoding import name_problems, problems_error, refuse
 from pypgm.data.sources.files import (
     NO_TEXT,
@@ -60,8 +59,8 @@ def read_table(
 ) -> Dataset:
     """Read records from a CSV file with a header, plain or compressed with gzip, or from a Parquet file.
 
-    Columns are matched by name; values become codes as the schema declares. Of a domain labels become codes, and where
-    an attribute has no labels the file holds its codes.
+    Columns are matched by name; values become codes as the schema declares. With a domain, labels become codes, and
+    the file holds the codes of an attribute without labels.
 
     Parameters
     ----------
@@ -71,8 +70,8 @@ def read_table(
     schema : Schema, Domain, mapping or path
         The attributes to read, known before the file is (see `read_schema`).
     ignore_extra : bool, default False
-        Leave out columns that are not declared, instead of refusing the file. Those that the schema drops are left out
-        always.
+        Leave out columns that are not declared, instead of refusing the file. Columns that the schema drops are always
+        left out.
     delimiter : str, default ","
         The one character between fields.
     encoding : str, default "utf-8"
@@ -94,8 +93,8 @@ def read_table(
         If the file cannot be read.
     ValueError
         If the file is truncated, not text, has no header, lacks a column, has one twice or one too many, a row has too
-        few or too many fields, or a value does not fit. The message names for each column the first row (the header
-        is row 0; a Parquet file has none, and the first row is 0) and what is allowed, never the value.
+        few or too many fields, or a value does not fit. The message names for each column the first misfit's row (the
+        header is row 0; a Parquet file has none, and the first row is 0) and the allowed values, never the value.
     ImportError
         If the file is Parquet, and pyarrow is not installed.
 
@@ -121,8 +120,8 @@ def read_open_table(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
     """Read a CSV file as `read_table` does, by a schema that may have open columns.
 
-    All that may be refused is refused here. The codes of all columns are returned, of open ones as they are before
-    anything is found, and the texts of those.
+    All that may be refused is refused here. The codes of all columns are returned, those of open ones before their
+    values are settled, and the texts of open ones.
     """
     texts: dict[str, list[str]] = {name: [] for name in schema.open}
     before = schema.provisional
@@ -218,7 +217,7 @@ def csv_names(path: str | os.PathLike[str], schema: Schema, dialect: Dialect, ig
 def csv_pieces(
     path: str | os.PathLike[str], columns: Mapping[str, Readable], n_rows: int, dialect: Dialect
 ) -> Iterator[dict[str, Sequence[str]]]:
-    """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
+    """Yield the texts of some columns, about `rows` rows at a time, as `read_table` reads them."""
     spell = respelling(columns, dialect)
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
@@ -263,8 +262,8 @@ def _opened(
 ) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
     """Open a CSV file: the names in its header, and the rows after it.
 
-    A field of the header is the column of just that name, where there is one, and else of the name without white space
-    around it.
+    A field of the header is the column of exactly that name, if there is one, otherwise of the name without white
+    space around it.
     """
     check_no_pipe(path)
     with open_text(path, dialect.encoding) as file:

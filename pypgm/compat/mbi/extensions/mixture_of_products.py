@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.compat.mbi._engine import Bridge, finished, numpy_seed
+from pypgm._base.numeric import numpy_seed
+from pypgm.compat.mbi._engine import Bridge, finished
 from pypgm.compat.mbi._losses import loss_and_total, stated_loss
 from pypgm.compat.mbi.dataset import Dataset
 from pypgm.compat.mbi.domain import Attribute, Clique, Domain
