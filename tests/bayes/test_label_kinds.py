@@ -174,9 +174,9 @@ def test_tables_of_another_layout_are_refused_with_the_way_out():
 
 def test_predictions_of_nothing_or_from_nothing_are_refused():
     net = network(["a", "b", "c"])
-    with pytest.raises(ValueError, match=r"every attribute has a column: name the targets, or fill .* by `impute`"):
+    with pytest.raises(ValueError, match=r"every attribute has a column: name the targets, or fill .* with `impute`"):
         net.predict({"i": ["a", None], "t": ["b", "a"]})
-    with pytest.raises(ValueError, match=r"every column is a target's, so that nothing is known; `impute` fills"):
+    with pytest.raises(ValueError, match=r"every column is a target, so nothing is known; `impute` fills"):
         net.predict({"i": ["a", None], "t": ["b", "a"]}, ["i", "t"])
 
 

@@ -30,7 +30,6 @@ SYNTH = ["synth", "people.csv", "--domain", "domain.json", "--epsilon", "1", "--
 SLOW = f"""{HERE}
 import time
 from pypgm import mechanisms
-from pypgm.mechanisms import registry
 from pypgm.mechanisms import tables
 def work(*_, **__):
     print("at work", flush=True)

@@ -279,7 +279,7 @@ def test_a_release_answers_as_its_model_does(tmp_path):
     how = {"draws": 2, "rng": 3}
     assert again.expected_error("a", **how).values == pytest.approx(release.expected_error("a", **how).values)
     release.model.save(tmp_path / "model.pgm")
-    with pytest.raises(ValueError, match=r"model\.pgm holds a GraphicalModel, no Release: pypgm\.load reads it"):
+    with pytest.raises(ValueError, match=r"model\.pgm holds a GraphicalModel, not a Release: pypgm\.load reads it"):
         Release.load(tmp_path / "model.pgm")
 
 

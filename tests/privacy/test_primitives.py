@@ -314,7 +314,7 @@ def test_a_sample_is_charged_once_and_keeps_each_record_by_its_own_coin():
 
 def test_samples_refused():
     for privacy in (Privacy("replace"), Privacy(records_per_person=2)):
-        with pytest.raises(ValueError, match="one a person"):
+        with pytest.raises(ValueError, match="one per person"):
             table(privacy=privacy).subsample(0.1, epsilon=1)
     for rate in (0, 2, Fraction(1, 2**50)):
         with pytest.raises(ValueError, match="rate"):

@@ -263,7 +263,7 @@ def test_the_report_command(release, tmp_path, monkeypatch, capsys):
     assert '"parts"' in capsys.readouterr().out
     release.model.save("model.pgm")
     assert cli.main(["report", "model.pgm", "--out", "m.html"]) == 2
-    assert "holds a model alone" in capsys.readouterr().err
+    assert "holds only a model" in capsys.readouterr().err
     assert not Path("m.html").exists()
 
 
