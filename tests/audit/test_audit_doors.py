@@ -50,6 +50,7 @@ NOT_PRIVATE = {
     "pypgm.data.*.steps_*": "one column, behind what reads the table",
     "pypgm.data.*.shown": "synthetic values",
     "pypgm.data.*.written": "synthetic values",
+    "pypgm.data.*.of_family": "synthetic values",
     "pypgm.data.as_frame": "synthetic values",
     "pypgm.data.Person.*": "keys, which stay with the records",
     "pypgm.write_table": "synthetic records",
