@@ -51,7 +51,7 @@ def compare(
     Raises
     ------
     ValueError
-        If they have no column in common, or one has no records.
+        If the tables have no column in common, or a table has no records.
     OSError
         If a file cannot be read.
 

@@ -123,7 +123,7 @@ def plan(
     one attributes have few frequent values and hardly depend on each other, in the other values are evener and depend
     much. Its measurements and their noise are those on any such table; its error depends on the table. Between both is
     where the error of a real one is expected: `bench/README.md` compares them with the errors of `wide` on real
-    tables and networks. It is that of the model, without the error of drawing records.
+    tables and networks. It is the error of the model, without the error of drawing records.
 
     Parameters
     ----------

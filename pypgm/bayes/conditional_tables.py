@@ -230,7 +230,7 @@ class ConditionalTables(Shown):
         return MappingProxyType({a: tuple(c for c in self.domain if a in self.parents[c]) for a in self.domain})
 
     def markov_blanket(self, attribute: str) -> Clique:
-        """Return the attributes given which all others are independent of one attribute, in domain order.
+        """Return the attributes that, once known, make one attribute independent of all others, in domain order.
 
         Examples
         --------

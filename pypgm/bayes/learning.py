@@ -268,8 +268,8 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, st
     Raises
     ------
     ValueError
-        If the criterion is unknown, there are no records, they are weighted, a column is not an attribute, or values
-        are missing where they are needed.
+        If the criterion is unknown, there are no records, the records are weighted, a column is not an attribute, or
+        values are missing where they are needed.
 
     Examples
     --------

@@ -238,7 +238,7 @@ class Elimination:
     order, max_bytes
         See `variable_elimination`.
     is_whole : bool
-        Whether tables that no path joins to the clique take part though they surely have weight.
+        Whether tables that no path joins to the clique take part, although their weight is surely positive.
     """
 
     def __init__(
@@ -328,7 +328,7 @@ def _sliced(
 
 
 def _joined(scopes: Sequence[tuple[int, ...]], keep: Collection[int]) -> list[bool]:
-    """Return which scopes a path of shared attributes joins to some attributes; numbers are."""
+    """Return whether shared attributes join each scope to some attributes; an empty scope counts as joined."""
     group: dict[int, int] = {}
 
     def find(attribute: int) -> int:

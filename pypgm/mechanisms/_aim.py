@@ -136,7 +136,7 @@ def aim(
     Returns
     -------
     Release
-        Model, measurements in the order they were taken, and ledger; ``release.log`` has a line a round.
+        Model, measurements in the order they were taken, and ledger; ``release.log`` has a line for each round.
 
     Raises
     ------

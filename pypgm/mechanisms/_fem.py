@@ -45,9 +45,9 @@ def fem(
     r"""Release a model that learns from one query a round, drawn by the error of perturbed best records.
 
     A query is the share of the records in one cell of a marginal, or in all its other cells. Each round takes some
-    records, each of which satisfies most of the queries so far less a random cost of its values, and draws the query
-    that they answer too low by an exact exponential mechanism. All rounds cost equal parts of the budget. A
-    private number of records is measured first.
+    records, each chosen to satisfy most of the queries so far, less a random cost of its values. An exact exponential
+    mechanism then draws the query whose answer on these records is too low. All rounds cost equal parts of the budget.
+    A private number of records is measured first.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ class Resolution:
 
 @lru_cache(maxsize=1 << 12)
 def contrasts_cost(privacy: Privacy, sizes: tuple[int, ...]) -> float:
-    """Return the cost of the contrasts of a table of groups as a share of that of its sums, for the same noise."""
+    """Return the cost of a group table's contrasts, as a share of the cost of its sums, for the same noise."""
     if not _has_contrasts(sizes):
         return 1.0
     contrasts = _contrasts(sizes)

@@ -101,7 +101,7 @@ class Mapped:
         return None if names is None else tuple(name for name in names if name not in self._folding.sources)
 
     def records(self, records: Dataset) -> Dataset:
-        """Return public records over all attributes without those that follow from others."""
+        """Return public records over the attributes that do not follow from others."""
         if not self or records.domain != self.domain:
             return records
         inner = self._folding.inner

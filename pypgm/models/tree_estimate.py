@@ -136,7 +136,7 @@ def start_from(tree: JunctionTree, earlier: CliqueVector, total: float, n_thread
 
 
 def _mixed_marginals(tree: JunctionTree, earlier: CliqueVector, n_threads: int) -> NDArray[np.float64]:
-    """Return the probabilities a model gives a tree's cliques, and a little of those of independent attributes."""
+    """Return a model's probabilities of a tree's cliques, with a little mixed in from independent attributes."""
     earlier_tree = JunctionTree.of(earlier)
     answers = Calibrated.of(earlier_tree, earlier_tree.tables(earlier, 1.0, n_threads=n_threads), 1.0)
     tables = answers.project_many([*tree.cliques, *((a,) for a in tree.domain)], Clock(n_threads=n_threads))

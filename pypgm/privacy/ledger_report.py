@@ -122,7 +122,7 @@ class LedgerReport(Shown):
         Parameters
         ----------
         most : int, optional
-            Most lines, which are those of the largest cost; equal charges then share one line with their number.
+            Largest number of lines, kept for the largest costs; equal charges then share one line with their number.
         """
         entries = [(*_described(line), line.cost) for line in self.lines]
         entries = entries if most is None else _shortened(entries, most)

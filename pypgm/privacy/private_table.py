@@ -48,7 +48,7 @@ class PrivateTable(Shown, Guarded):
     Parameters
     ----------
     data : Dataset
-        Unweighted records; if they know their `schema`, it is that of the table and of its releases.
+        Unweighted records; if they know their `schema`, the table and its releases have the same one.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation and the records a person may have. Given by name alone, or left out for "add-remove", the
         number is that of the records' schema, or 1 without one.

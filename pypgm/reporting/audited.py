@@ -96,7 +96,7 @@ class AuditReport:
     Attributes
     ----------
     findings : tuple of Finding
-        In the order they were made.
+        Findings in the order they were made.
     mechanisms : tuple of str
         Mechanisms that were checked; empty for all, together with what they rest on.
     tier : int
@@ -247,7 +247,7 @@ def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:
     Raises
     ------
     ImportError
-        If it is a page and jinja2, the extra ``report``, is not installed.
+        If the report is a page and jinja2, the extra ``report``, is not installed.
     ValueError
         If the name ends otherwise.
     """

@@ -166,7 +166,7 @@ class Binned(Column):
 
     @abstractmethod
     def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
-        """Return the values at numbers of steps from zero."""
+        """Return the values that lie the given numbers of steps from zero."""
 
     @property
     def has_dates(self) -> bool:

@@ -90,7 +90,7 @@ class Relations:
         return {name: self._steps.get(name, column) for name, column in self._columns.items()}
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """Return which columns are read for the codes of some."""
+        """Return the columns that are read to compute the codes of some columns."""
         needed = dict.fromkeys(names)
         for name in names:
             if isinstance(column := self._columns.get(name), Difference):
@@ -644,7 +644,7 @@ def as_any_schema(schema: SchemaLike) -> Schema | OpenSchema:
     Raises
     ------
     TypeError
-        If it is none of them.
+        If it is none of these four.
     """
     if isinstance(schema, Schema | OpenSchema):
         return schema
@@ -663,7 +663,7 @@ def as_schema(schema: SchemaLike) -> Schema:
     Raises
     ------
     TypeError
-        If it is none of them.
+        If it is none of these four.
     ValueError
         If something of it has to be found first.
 

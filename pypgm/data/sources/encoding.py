@@ -147,7 +147,7 @@ def as_column(name: str, given: object) -> Column | OpenColumn | Made:
     Raises
     ------
     TypeError
-        If it is none of these.
+        If it is not of one of these kinds.
     """
     if isinstance(given, Column | OpenColumn | Made):
         return given

@@ -31,7 +31,7 @@ def as_columns(frame: object) -> dict[str, Values]:
     Raises
     ------
     TypeError
-        If it is none of these, or a name is not a text.
+        If it is not of one of these kinds, or a name is not a text.
     ValueError
         If two columns of a frame have one name.
     ImportError
