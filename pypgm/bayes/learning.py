@@ -88,7 +88,7 @@ def learn(
         If the structure does not fit the domain or has a circle, a column or value does not fit it, or an option is out
         of range.
     TypeError
-        If the records or the structure are none.
+        If the argument for the records or for the structure is of another kind.
     ModelTooLargeError
         If a table does not fit the memory available; it is raised before a record is read. Or, values being missing,
         if the junction tree does not.

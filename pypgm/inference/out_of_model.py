@@ -234,7 +234,7 @@ def expanded_answers(
 
 
 def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> RegionGraph:
-    """Return a graph with a clique as one more region, tied to what its maximal intersections with regions are."""
+    """Return a graph with a clique as one more region, tied to its maximal intersections with regions."""
     edges = [(graph.regions[p], graph.regions[c]) for p, c in graph.edges]
     for part in index.intersections(clique):
         if part not in graph:

@@ -74,7 +74,7 @@ def adaptive_grid(
     -------
     Release
         Model, measurements (attributes, pairs, then cliques of the tree in the order they were selected) and ledger;
-        ``release.log`` has a line a measurement, with its step.
+        ``release.log`` has a line for each measurement, with its step.
 
     Raises
     ------

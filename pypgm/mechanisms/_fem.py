@@ -81,8 +81,8 @@ def fem(
     Returns
     -------
     Release
-        Model, the measured total where there is one, and ledger; ``release.log`` has a line a round, with the query's
-        clique, cell, and whether it is the complement.
+        Model, the measured total where there is one, and ledger; ``release.log`` has a line for each round, with the
+        query's clique, cell, and whether it is the complement.
 
     Raises
     ------

@@ -76,8 +76,9 @@ def screen(
     Returns
     -------
     Release
-        Model, measurements (attributes, then pairs) and ledger; ``release.log`` has a line a measured pair: the part
-        of the records (total variation) that the screen found unexplained, and the standard deviation of its noise.
+        Model, measurements (attributes, then pairs) and ledger; ``release.log`` has a line for each measured pair: the
+        part of the records (total variation) that the screen found unexplained, and the standard deviation of its
+        noise.
 
     Raises
     ------

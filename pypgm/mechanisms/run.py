@@ -349,8 +349,8 @@ class Run(Entry):
     ) -> _Model:
         """Return the model that explains only these measurements, in at most a part of the remaining seconds.
 
-        The oracle is the run's own by default. A start for another estimate takes less time, and is a little off; so
-        does one at a pace that is known. See `SolverOptions` for `trial`, `pace` and `anyway`.
+        The oracle is the run's own by default. A start for another estimate takes less time, and is a little
+        off; an estimate at a known pace also takes less time. See `SolverOptions` for `trial`, `pace` and `anyway`.
         """
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else measurements

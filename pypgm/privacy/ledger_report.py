@@ -87,7 +87,7 @@ class LedgerReport(Shown):
 
     @property
     def privacy(self) -> Privacy | None:
-        """The neighbour relation the charges are for; None where no table has named it."""
+        """The neighbour relation that the charges assume; None where no table has named it."""
         return self._privacy
 
     @property

@@ -210,7 +210,7 @@ def read_audit(path: str | os.PathLike[str]) -> AuditReport:
     OSError
         If the file cannot be read.
     ValueError
-        If it is not an audit, or its digest is not that of its content.
+        If the file is not an audit, or its digest does not match its content.
     """
     if Path(path).stat().st_size > _MOST_BYTES:
         raise ValueError(f"{path} has more than {_MOST_BYTES >> 20} MiB: it is not an audit")

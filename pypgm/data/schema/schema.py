@@ -303,16 +303,17 @@ class Schema(Declaration):
         Parameters
         ----------
         frame : data frame, or mapping of str to sequence or ndarray of shape (n_records,)
-            Texts, numbers, dates; a column for each of the schema. A frame is one of pandas, polars, pyarrow, or what
-            else offers the Arrow C stream, and needs the extra ``[frames]``.
+            Texts, numbers, dates; a column for each column of the schema. A frame is a frame of pandas, polars or
+            pyarrow, or any other object with the Arrow C stream interface, and needs the extra ``[frames]``.
         ignore_extra : bool
-            Leave out columns that the schema has not, instead of refusing them. Columns of `drop` are always left out.
+            Leave out columns that the schema does not have, instead of refusing them. Columns of `drop` are always left
+            out.
 
         Raises
         ------
         ValueError
             With every fault: columns missing or unknown, and for each column the first row whose value does not
-            fit. The value is never told.
+            fit. The error never shows the value.
 
         Examples
         --------
