@@ -41,7 +41,8 @@ def compare(
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         The real table. The result is not private.
     schema : Schema or OpenSchema, optional
-        Says which texts are missing values, and how numbers and dates are written; by default that of the release.
+        Says which texts are missing values, and how numbers and dates are written; by default the schema of the
+        release.
 
     Returns
     -------

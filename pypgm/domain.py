@@ -114,7 +114,7 @@ class Domain(Shown):
     Raises
     ------
     ValueError
-        If a name comes twice, a size is not at least 1, or labels repeat, do not fit the size, or are None or NaN.
+        If a name is repeated, a size is not at least 1, or labels repeat, do not fit the size, or are None or NaN.
     TypeError
         If a name is not a string, a size not an integer, or a label a collection.
 
@@ -193,7 +193,7 @@ class Domain(Shown):
         Raises
         ------
         ValueError
-            If an attribute is unknown or comes twice.
+            If an attribute is unknown or repeated.
         """
         clique = attributes if type(attributes) is tuple else as_clique(attributes)
         positions = self._index

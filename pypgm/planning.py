@@ -68,7 +68,7 @@ class Plan(Shown):
     seconds : float
         Wall time of one rehearsal; reading and counting the records comes on top.
     bytes : float or None
-        Most memory of the process, and the codes of the records that are not made up: the geometric mean of the two
+        Peak memory of the process, plus the codes of the records that are not made up: the geometric mean of the two
         rehearsals. None if the system does not report it.
     distances : mapping of tuple of str to float
         The distance of each attribute, and of the pairs that were looked at, as `error` is.

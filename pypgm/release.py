@@ -507,9 +507,9 @@ class Release(Released[Model_co]):
         rows, rng, evidence
             See `synthetic_data`.
         library : {"pandas", "polars", "pyarrow"}, optional
-            Library of the frame; by default that of the source, with its columns in their order and of their types. A
-            file or engine with types gives a table of pyarrow, an unknown source a frame of pandas. Another library
-            converts the types of the source.
+            Library of the frame; by default the library of the source, with its columns in their order and of their
+            types. A file or engine with types gives a table of pyarrow, an unknown source a frame of pandas. Another
+            library converts the types of the source.
 
         Raises
         ------

@@ -32,7 +32,7 @@ def aligned(domain: Domain, scope: Clique, table: Any) -> Any:  # noqa: ANN401 -
     Raises
     ------
     ValueError
-        If a name is not a value of its attribute, or comes twice, or a cell has no name.
+        If a name is not a value of its attribute, or is repeated, or a cell has no name.
     TypeError
         If the table is a frame without an index.
 

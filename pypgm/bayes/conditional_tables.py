@@ -47,7 +47,7 @@ _T = TypeVar("_T", bound="ConditionalTables")
 
 
 class ConditionalTables(Shown):
-    """Graph and tables of a `BayesianNetwork`; see there."""
+    """Graph and tables of a `BayesianNetwork`, which describes them."""
 
     name: str
     domain: Domain

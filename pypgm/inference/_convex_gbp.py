@@ -87,7 +87,7 @@ def convex_gbp(
     total : float
         Sum of each marginal.
     iterations : int
-        Most sweeps.
+        Largest number of sweeps.
     tolerance : float
         Feasibility, on probabilities, at which to end.
     schedule : {"sequential", "parallel"}

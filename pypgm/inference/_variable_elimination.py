@@ -75,7 +75,7 @@ def variable_elimination(
     ModelTooLargeError
         If the tables would not fit.
     ValueError
-        If an attribute is unknown or comes twice, potentials hold NaN or +inf, or `total` is not positive and
+        If an attribute is unknown or repeated, potentials hold NaN or +inf, or `total` is not positive and
         finite.
 
     References
@@ -130,7 +130,7 @@ def max_elimination(
     ModelTooLargeError
         If the tables would not fit.
     ValueError
-        If an attribute is unknown or comes twice, or potentials hold NaN or +inf.
+        If an attribute is unknown or repeated, or potentials hold NaN or +inf.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class RegionIndex:
         return table if scope == clique else self.summed(table, scope, clique)
 
     def summed(self, table: NDArray[np.float64], scope: Clique, clique: Clique) -> NDArray[np.float64]:
-        """Return the cells of a table over one clique summed onto a part of it, both in the domain's order."""
+        """Return the cells of a table over one clique summed onto part of the clique, both in the domain's order."""
         kept = [1 if a in clique else 0 for a in scope]
         return _core.reduce_sum(table, list(self.domain.sizes(scope)), kept, 1)
 

@@ -79,7 +79,7 @@ def adaptive_grid(
     Raises
     ------
     ValueError
-        If the budget is pure or out of range, the records are weighted, a target is unknown or comes twice, another
+        If the budget is pure or out of range, the records are weighted, a target is unknown or repeated, another
         option is out of range, or the domain has no attributes.
     ModelTooLargeError
         If the estimate does not fit, whichever tree is selected; then nothing was spent.

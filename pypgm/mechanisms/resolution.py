@@ -134,7 +134,7 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
     rows : float
         Number of answers worth measuring at the noise.
     max_cells : float
-        Most cells that are measured one by one; a larger pair has at most about half as many groups.
+        Largest number of cells that are measured one by one; a larger pair has at most about half as many groups.
     """
     cells = first.size * second.size
     rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)

@@ -112,7 +112,7 @@ class Mapped:
         return [folded_measurement(self._folding, m) for m in given] if self else given
 
     def workload(self, requested: Workload) -> Workload:
-        """Return the workload on the remaining attributes whose answers determine those of a workload."""
+        """Return a workload on the remaining attributes whose answers determine the answers to a given workload."""
         if not self or requested.domain != self.domain:
             return requested
         whole: dict[Clique, Fraction] = {}

@@ -156,7 +156,7 @@ class Model(Shown, Stored, Generic[Table]):
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If an attribute is unknown or comes twice, or the model does not answer by that method.
+            If an attribute is unknown or repeated, or the model does not answer by that method.
         ModelTooLargeError
             If a table would not fit.
         TimeoutError
@@ -315,7 +315,7 @@ class Model(Shown, Stored, Generic[Table]):
         Raises
         ------
         ValueError
-            If an attribute is unknown or comes twice, or the attribute has no numeric levels.
+            If an attribute is unknown or repeated, or the attribute has no numeric levels.
 
         Examples
         --------

@@ -96,9 +96,9 @@ def priview(
     measurements : sequence of LinearMeasurement
         Measurements of every cell, each with one standard deviation.
     nonnegative : bool
-        Whether negative counts are taken off.
+        Whether negative counts are removed.
     iterations : int
-        Most iterations, at least 1. The last step makes the tables agree.
+        Largest number of iterations, at least 1. The last step makes the tables agree.
 
     Returns
     -------

@@ -239,7 +239,7 @@ def shown_quantile(column: ColumnPair, value: float) -> str:
 
 
 def shown_number(value: float) -> str:
-    """Return a number to four digits, a large one whole.
+    """Return a number to four digits, or all digits of a large whole part.
 
     Examples
     --------

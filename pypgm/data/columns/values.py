@@ -68,7 +68,7 @@ def bare(value: object) -> object:
 def plain(value: object) -> object:
     """Return a value as None, a text without spaces around it, a boolean, number, date, time or span of time.
 
-    All else is itself.
+    Any other value is returned unchanged.
 
     Examples
     --------

@@ -53,7 +53,7 @@ _ENDING = re.compile(f"(.+?)(?:{'|'.join(sorted(_NUMBERS, key=len, reverse=True)
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a name in small letters, a number taken off its end.
+    """Return the words of a name in small letters, without a number at its end.
 
     Examples
     --------

@@ -405,7 +405,7 @@ class Schema(Declaration):
     def from_dict(
         cls, fields: object, name: str = "the schema", folder: str | os.PathLike[str] | None = None
     ) -> Schema | OpenSchema:
-        """Return the schema of a parsed file: an `OpenSchema` where a column of it is open.
+        """Return the schema of a parsed file: an `OpenSchema` if one of its columns is open.
 
         Parameters
         ----------
@@ -414,7 +414,8 @@ class Schema(Declaration):
         name : str
             Name of the schema in errors.
         folder : str or path-like, optional
-            Folder of the files of mappings that it names; without it none is read, and such a name is refused.
+            Folder of the mapping files that the schema names; without a folder, a schema that names such a file is
+            refused.
 
         Raises
         ------
@@ -602,7 +603,7 @@ class OpenSchema(Declaration):
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
-    """Read a schema from a JSON or YAML file: an `OpenSchema` where a column of it is open.
+    """Read a schema from a JSON or YAML file: an `OpenSchema` if one of its columns is open.
 
     A schema is public: write it from public knowledge of the columns, never from the records. A file of `read_domain`
     is one too.
