@@ -109,7 +109,7 @@ class ConditionalTables(Shown):
         OSError
             If the file cannot be read.
         ValueError
-            If it is not a whole network; the message holds the line, what was needed and what came.
+            If it is not a whole network; the message names the line, the text needed and the text found.
 
         References
         ----------

@@ -329,7 +329,7 @@ def _meant(text: str, names: Sequence[str]) -> str:
 
 
 def schema_in(path: str) -> Schema | OpenSchema:
-    """Return the schema in a file; a package missing for it is an error of one line too."""
+    """Return the schema in a file; if a package for it is missing, the error is one line as well."""
     try:
         return read_schema(path)
     except ImportError as error:

@@ -48,7 +48,7 @@ class Members:
 
     Raises
     ------
-    ValueError, or what `zipfile` raises
+    ValueError, or an error of `zipfile`
         If the archive is of another kind, or damaged.
     ModelTooLargeError
         If the archive takes more than that.
@@ -77,7 +77,7 @@ class Members:
 
         Raises
         ------
-        ValueError, or what `zipfile` raises
+        ValueError, or an error of `zipfile`
             If there is no member of the name, or the member was read before, is of another kind, or is damaged.
         """
         info = self._left.pop(name, None)

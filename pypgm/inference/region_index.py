@@ -114,7 +114,7 @@ def maximal(cliques: Iterable[Clique]) -> list[Clique]:
     for clique in cliques:
         distinct.setdefault(frozenset(clique), clique)
     ordered = sorted(distinct.values(), key=len, reverse=True)
-    most = sum(len(clique) == len(ordered[0]) for clique in ordered)  # of which none is larger than another
+    most = sum(len(clique) == len(ordered[0]) for clique in ordered)  # none of these is larger than another
     largest = ordered[:most]
     kept = Cliques(largest if most < len(ordered) else ())
     for clique in ordered[most:]:

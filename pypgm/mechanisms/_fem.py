@@ -136,7 +136,7 @@ class _Rounds(SearchRounds):
         return round(min(max(sharp, _ROUNDS[0]), _ROUNDS[1]))
 
     def go(self, rounds: int, scale: float, law: CostLaw) -> None:
-        """Take the rounds, each of an equal part of what is left."""
+        """Take the rounds, each for an equal part of the remaining budget."""
         table = self.run.table
         if not self.queries.cliques:
             self.records.append(self.search.best({}))

@@ -35,7 +35,7 @@ _SELECTING = Fraction(1, 5)  # of the cost of a round
 _FINEST = math.sqrt(drawable_variance(Fraction(1, 1 << 99)))  # least noise that is drawn, whatever the budget allows
 _GRID = 1 << 10  # scores are integers in units of 2^-10 records
 _COUNT_LIMIT = 2.0**44  # of records, below which int64 holds them
-_CHANGES = 2  # of a score, in records, by one record more or less: two distances, of which each moves by 1
+_CHANGES = 2  # of a score, in records, by one record more or less: two distances, and each moves by 1
 
 
 @of_tables

@@ -180,7 +180,7 @@ def room(table: NDArray[np.float64], is_known: Sequence[bool]) -> NDArray[np.flo
 
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
-_CELL_BYTES = 80  # answers, true counts and squared errors, and what they are made of
+_CELL_BYTES = 80  # answers, true counts and squared errors, and the arrays they are made of
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
 _SIZES = 128  # powers of two of the sizes of answers
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value

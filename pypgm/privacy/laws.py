@@ -142,7 +142,7 @@ class Noise(Law):
                 raise ValueError(f"{self.name} does not fail; a delta is charged with a threshold or a stated step")
         elif fails == 0:
             raise ValueError("a threshold fails with a probability: its delta must be more than 0")
-        # One person's k records make at most k keys of their own, each of which reaches it with probability delta / k.
+        # One person's k records make at most k keys of their own; each key reaches it with probability delta / k.
         elif threshold < k + self.reach(fails / k):
             raise ValueError(f"a threshold of {threshold} fails with more than delta {fails}")
 

@@ -98,7 +98,7 @@ class AuditReport:
     findings : tuple of Finding
         Findings in the order they were made.
     mechanisms : tuple of str
-        Mechanisms that were checked; empty for all, together with what they rest on.
+        Mechanisms that were checked; empty for all, together with the parts they rest on.
     tier : int
     pypgm, python, numpy, system : str
         Versions, and the machine's kind.
