@@ -5,9 +5,9 @@ Three ways in:
 - **A table that must not be shown.** ``release = pypgm.synthesize(table, schema, epsilon=1, delta=1e-9)`` spends a
   privacy budget once; ``release.to_frame()`` gives synthetic records as the table has them, ``release.marginal("age")``
   counts with their errors, ``release.report_html(path)`` a page to show. ``pypgm.Schema.from_types(table)`` begins the
-  schema. ``pypgm.mechanisms`` has each method by name, ``pypgm.mechanisms.plan`` says beforehand what one would do, and
-  ``pypgm.privacy`` what a mechanism of one's own needs.
-- **Noisy answers of one's own.** ``pypgm.estimate(pypgm.Domain({"age": 85, "sex": ["F", "M"]}), measurements)`` with
+  schema. ``pypgm.mechanisms`` has each method by name, ``pypgm.mechanisms.plan`` says beforehand what a
+  mechanism would do, and ``pypgm.privacy`` has what your own mechanism needs.
+- **Noisy answers of your own.** ``pypgm.estimate(pypgm.Domain({"age": 85, "sex": ["F", "M"]}), measurements)`` with
   `LinearMeasurement` gives the one model that explains them best: ``model.project(...)``, ``model.query(...)``,
   ``model.synthetic_data()``.
 - **A graphical model.** ``pypgm.bayes`` for Bayesian networks, ``pypgm.mrf`` for Markov random fields,

@@ -39,7 +39,7 @@ class CliqueVector(Shown):
     Raises
     ------
     ValueError
-        If a clique names an attribute that is unknown or comes twice, or the number of values does not fit.
+        If a clique names an attribute that is unknown or repeated, or the number of values does not fit.
     TypeError
         If values are complex or masked.
 

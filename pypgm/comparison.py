@@ -41,7 +41,8 @@ def compare(
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         The real table. The result is not private.
     schema : Schema or OpenSchema, optional
-        Says which texts are missing values, and how numbers and dates are written; by default that of the release.
+        Says which texts are missing values, and how numbers and dates are written; by default the schema of the
+        release.
 
     Returns
     -------
@@ -51,7 +52,7 @@ def compare(
     Raises
     ------
     ValueError
-        If they have no column in common, or one has no records.
+        If the tables have no column in common, or a table has no records.
     OSError
         If a file cannot be read.
 

@@ -17,7 +17,7 @@ Label = str | int | float | bool
 _H = TypeVar("_H", bound=Hashable)
 
 
-_MAX_VALUES = 1 << 1000  # of an attribute; what is larger Python may not even write
+_MAX_VALUES = 1 << 1000  # of an attribute; Python may not even write larger numbers
 
 
 def as_clique(attributes: str | Iterable[str]) -> Clique:
@@ -114,7 +114,7 @@ class Domain(Shown):
     Raises
     ------
     ValueError
-        If a name comes twice, a size is not at least 1, or labels repeat, do not fit the size, or are None or NaN.
+        If a name is repeated, a size is not at least 1, or labels repeat, do not fit the size, or are None or NaN.
     TypeError
         If a name is not a string, a size not an integer, or a label a collection.
 
@@ -175,7 +175,7 @@ class Domain(Shown):
         >>> Domain({"a": ["no", "yes"], "b": 3}).labelled([1, 2])
         {'a': 'yes', 'b': 2}
         """
-        labels = self._labels  # not the view, of which each look takes a call
+        labels = self._labels  # not the view, where each look takes a call
         return {a: labels[a][c] if a in labels else c for a, c in zip(self.attributes, codes, strict=True)}
 
     def index(self, attribute: str) -> int:
@@ -193,7 +193,7 @@ class Domain(Shown):
         Raises
         ------
         ValueError
-            If an attribute is unknown or comes twice.
+            If an attribute is unknown or repeated.
         """
         clique = attributes if type(attributes) is tuple else as_clique(attributes)
         positions = self._index

@@ -47,7 +47,7 @@ class Factor(Shown):
     ValueError
         If the number of values does not fit the domain.
     TypeError
-        If they are complex or masked.
+        If the values are complex or masked.
 
     Examples
     --------

@@ -68,7 +68,7 @@ class Plan(Shown):
     seconds : float
         Wall time of one rehearsal; reading and counting the records comes on top.
     bytes : float or None
-        Most memory of the process, and the codes of the records that are not made up: the geometric mean of the two
+        Peak memory of the process, plus the codes of the records that are not made up: the geometric mean of the two
         rehearsals. None if the system does not report it.
     distances : mapping of tuple of str to float
         The distance of each attribute, and of the pairs that were looked at, as `error` is.
@@ -123,7 +123,7 @@ def plan(
     one attributes have few frequent values and hardly depend on each other, in the other values are evener and depend
     much. Its measurements and their noise are those on any such table; its error depends on the table. Between both is
     where the error of a real one is expected: `bench/README.md` compares them with the errors of `wide` on real
-    tables and networks. It is that of the model, without the error of drawing records.
+    tables and networks. It is the error of the model, without the error of drawing records.
 
     Parameters
     ----------

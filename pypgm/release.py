@@ -279,7 +279,7 @@ class Release(Released[Model_co]):
         time_limit: float | None = None,
         progress: bool = False,
     ) -> Interval:
-        """Return a statistic of synthetic records with an interval for that of the original ones.
+        """Return a statistic of synthetic records with an interval for the same statistic of the original records.
 
         There are two views of the error; the larger is used. *Worlds* are tables drawn from records of the
         model, measured with the same queries and noise, estimated from and drawn from again; they show the effects of
@@ -507,14 +507,14 @@ class Release(Released[Model_co]):
         rows, rng, evidence
             See `synthetic_data`.
         library : {"pandas", "polars", "pyarrow"}, optional
-            Library of the frame; by default that of the source, with its columns in their order and of their types. A
-            file or engine with types gives a table of pyarrow, an unknown source a frame of pandas. Another library
-            converts the types of the source.
+            Library of the frame; by default the library of the source, with its columns in their order and of their
+            types. A file or engine with types gives a table of pyarrow, an unknown source a frame of pandas. Another
+            library converts the types of the source.
 
         Raises
         ------
         ValueError
-            If it is another library.
+            If the library is not one of these.
         ImportError
             If the library is not installed.
 
@@ -556,7 +556,7 @@ class Release(Released[Model_co]):
         OSError
             If the file cannot be written.
         ValueError
-            If its name ends as that of another format, or it is the file of the original records.
+            If the name of the file has the ending of another format, or it is the file of the original records.
         ImportError
             If pyarrow, which Parquet needs, is not installed.
 

@@ -243,7 +243,7 @@ def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[st
     Raises
     ------
     ValueError
-        If an attribute is unknown or comes twice.
+        If an attribute is unknown or repeated.
 
     Examples
     --------

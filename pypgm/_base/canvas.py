@@ -34,7 +34,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return the given axes, or those of a new figure of a size in inches.
+    """Return the given axes, or the axes of a new figure with a size in inches.
 
     In a notebook, and where pyplot was imported and has windows, it is a figure of pyplot, shown at the end of the cell
     or by ``plt.show()``. Elsewhere pyplot does not know it.

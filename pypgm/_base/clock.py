@@ -113,7 +113,7 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start, but for that of reading private records."""
+        """Wall time since the start, without the time for reading private records."""
         return now() - self.started
 
     @property

@@ -75,7 +75,7 @@ class Constraint:
         TypeError
             If it is not a number.
         ValueError
-            If it is out of range, or none of the choices.
+            If it is out of range, or not one of the choices.
         """
         if value is None and self.optional:
             return None

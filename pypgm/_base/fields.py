@@ -43,9 +43,9 @@ def check_fields(value: object, kind: object, where: str = "") -> None:
         Object as parsed by `json`, with arrays.
     kind : object
         ``str``, ``int``, ``float`` (finite, an integer too), `ANY_NUMBER`, ``bool``, ``numpy.ndarray`` or ``None``; a
-        tuple of kinds, of which one will do; a list of the one kind of all its entries; a mapping of names to kinds,
-        which may be missing where the name ends in "?", or of ``str`` to the kind of all entries; a `Record`, which is
-        such a mapping and has no other names; a set of values; ``object`` for anything.
+        tuple of kinds, any one of which will do; a list of the one kind of all its entries; a mapping of names to
+        kinds, which may be missing where the name ends in "?", or of ``str`` to the kind of all entries; a `Record`,
+        which is such a mapping and has no other names; a set of values; ``object`` for anything.
     where : str
         Name of the field; empty for the whole.
 

@@ -68,9 +68,9 @@ _TEXTS = tuple(
 
 
 def check_suffix(path: str | os.PathLike[str], suffixes: Sequence[str]) -> None:
-    """Raise ``ValueError`` if the name of an output file has another suffix than some.
+    """Raise ``ValueError`` if the name of an output file has a suffix that is not among the given ones.
 
-    A name without a suffix, and that of a device, a pipe or a stream, says nothing of a format.
+    A name without a suffix, and the name of a device, a pipe or a stream, says nothing about a format.
 
     Examples
     --------

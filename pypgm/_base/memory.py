@@ -1,4 +1,4 @@
-"""Memory limits of structures, and the refusal of those that need more."""
+"""Memory limits of structures, and the refusal of structures that need more."""
 
 from __future__ import annotations
 

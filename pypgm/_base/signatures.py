@@ -38,7 +38,7 @@ def with_options(
     apart : collection of str
         Options that this function does not take.
     more : bool
-        Whether it takes others besides.
+        Whether the function takes other options as well.
 
     Examples
     --------

@@ -56,10 +56,10 @@ class Drawn(Law, ABC):
     """Parameter of a line that its draws have, if there is one."""
 
     charged: str
-    """Parameter of a line that bounds the change of what is hidden."""
+    """Parameter of a line that bounds the change of the hidden numbers."""
 
     hides_scores = False
-    """Whether the hidden numbers are scores of candidates, all of which decide together."""
+    """Whether the hidden numbers are scores of candidates, which decide together."""
 
     @abstractmethod
     def change(self, changes: Sequence[int], parameter: Fraction) -> Fraction:

@@ -281,7 +281,7 @@ def check_noninterference(runs: Runs) -> Finding:
     The finished release is then used without the records: projected, sampled, summarised, saved, loaded.
     """
     defects: list[tuple[str, str]] = []
-    first: dict[int, dict[str, Any]] = {}  # compared once, before use: releases cache what they compute
+    first: dict[int, dict[str, Any]] = {}  # compared once, before use: releases cache the answers they compute
     for _, one, other in runs.traces:
         if id(one) not in first:
             first[id(one)] = contents(one.release)

@@ -76,7 +76,7 @@ def _pair(name: str, base: Records, new: list[int], privacy: Privacy, domain: Do
 
 
 def far_pairs(privacies: Sequence[Privacy] = PRIVACIES[::2]) -> list[Pair]:
-    """Return pairs that share only what the neighbour relation makes public."""
+    """Return pairs that share only the facts that the neighbour relation makes public."""
     pairs = []
     for privacy in privacies:
         if privacy.neighbours == "add-remove":

@@ -41,7 +41,7 @@ def check(
     budget : Budget
         Budget of each table's ledger.
     pairs : sequence of Pair, optional
-        Tables to run on; by default those of the audit, over the attributes a (3 values), b and c (2 values), under
+        Tables to run on; by default the audit's own tables, over the attributes a (3 values), b and c (2 values), under
         either neighbour relation, with one record a person and with several.
     given : sequence of LinearMeasurement, optional
         Measurements given to the mechanism: its result must begin with them.

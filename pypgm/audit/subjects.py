@@ -111,7 +111,7 @@ LEARNERS = {"learn_private": _called(_learn)} | {name: _called(SPELLED[name]) fo
 """Learners and mechanisms that are run with pure budgets too."""
 
 FEWER = {name: _called(spelled) for name, spelled in SPELLED.items() if name not in {*MECHANISMS, *LEARNERS}}
-"""Mechanisms that take steps of the others, for which fewer tables are tried."""
+"""Mechanisms built from steps of the others; fewer tables are tried with them."""
 
 SPINS = {
     "learn_ising": _called(partial(mrf.learn_ising, radius=SPIN_RADIUS, steps=4)),

@@ -135,7 +135,7 @@ T = TypeVar("T")
 
 
 def of_names(subjects: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
-    """Return the subjects of the mechanisms named, or all if none is."""
+    """Return the subjects of the named mechanisms, or all subjects if no mechanism is named."""
     return {name: subject for name, subject in subjects.items() if not names or name.split(",")[0] in names}
 
 

@@ -94,7 +94,7 @@ def as_told(error: BaseException) -> str:
 
 
 def core_with(**functions: Callable[..., Any]) -> contextlib.AbstractContextManager[None]:
-    """Replace some functions of the core for samplers, and leave the others."""
+    """Replace some of the core's functions for samplers, and leave the others as they are."""
     return observed_by(_Core(the_observer().core, functions))
 
 
@@ -117,7 +117,7 @@ class RecordsGoneError(RuntimeError):
 
 
 class DivergedError(RuntimeError):
-    """Raised when the second run takes another path than the first."""
+    """Raised when the second run takes a different path from the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -391,7 +391,7 @@ class _Follower(_Charges):
         return noted
 
     def compared(self, selector: Any, candidates: Any, by: Any) -> Any:
-        """Note each estimate, or what a stated score raises."""
+        """Note each estimate, or the error that a stated score raises."""
         if isinstance(selector, StatedSelector):
             return self.scores.compared(selector, candidates, by)
         estimates: dict[Clique, Any] = {}

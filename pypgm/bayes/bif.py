@@ -136,7 +136,7 @@ def parse_bif(text: str, path: str = "text", unseen: Unseen = "refuse") -> Descr
     Raises
     ------
     ValueError
-        If the text is not a whole network; the message names the line, what was needed and what came.
+        If the text is not a whole network; the message names the line, the text needed and the text found.
 
     Examples
     --------

@@ -80,7 +80,8 @@ def error_bounds(network: BayesianNetwork, errors: Mapping[str, Factor | ArrayLi
     Raises
     ------
     ValueError
-        If an attribute is unknown or has no errors, their shape is not that of the table, or one is negative or NaN.
+        If an attribute is unknown or has no errors, or if errors differ from the table in shape, or are negative or
+        NaN.
 
     References
     ----------

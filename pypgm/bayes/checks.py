@@ -32,7 +32,7 @@ def aligned(domain: Domain, scope: Clique, table: Any) -> Any:  # noqa: ANN401 -
     Raises
     ------
     ValueError
-        If a name is not a value of its attribute, or comes twice, or a cell has no name.
+        If a name is not a value of its attribute, or is repeated, or a cell has no name.
     TypeError
         If the table is a frame without an index.
 
@@ -86,7 +86,7 @@ _SUM_TOLERANCE = 1e-4  # printed digits may leave rows this far from 1
 
 
 class NetworkError(ValueError):
-    """Error of an impossible network; `attribute` names the place."""
+    """Error of an impossible network; `attribute` names the attribute at fault."""
 
     def __init__(self, attribute: str, message: str) -> None:
         super().__init__(message)
@@ -116,7 +116,7 @@ def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:
     Raises
     ------
     NetworkError
-        If the arcs run in a circle; the message names one.
+        If the arcs form a cycle; the message names a cycle.
     """
     waiting = {a: len(parents[a]) for a in domain}
     children = children_of(domain, parents)

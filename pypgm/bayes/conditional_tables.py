@@ -47,7 +47,7 @@ _T = TypeVar("_T", bound="ConditionalTables")
 
 
 class ConditionalTables(Shown):
-    """Graph and tables of a `BayesianNetwork`; see there."""
+    """Graph and tables of a `BayesianNetwork`, which describes them."""
 
     name: str
     domain: Domain
@@ -109,7 +109,7 @@ class ConditionalTables(Shown):
         OSError
             If the file cannot be read.
         ValueError
-            If it is not a whole network; the message holds the line, what was needed and what came.
+            If it is not a whole network; the message names the line, the text needed and the text found.
 
         References
         ----------
@@ -230,7 +230,7 @@ class ConditionalTables(Shown):
         return MappingProxyType({a: tuple(c for c in self.domain if a in self.parents[c]) for a in self.domain})
 
     def markov_blanket(self, attribute: str) -> Clique:
-        """Return the attributes given which all others are independent of one attribute, in domain order.
+        """Return the attributes that, once known, make one attribute independent of all others, in domain order.
 
         Examples
         --------

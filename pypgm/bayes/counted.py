@@ -76,7 +76,7 @@ class CountedNetwork(CountedModel, BayesianNetwork):
 
     @classmethod
     def of(cls, net: BayesianNetwork) -> CountedNetwork:
-        """Return a network as that of a single record."""
+        """Return a network as the model of a single record."""
         return cls(net.domain, net.parents, net.tables, name=net.name)
 
     def _changed(self: _T, domain: Domain, parents: Structure, tables: Mapping[str, Any]) -> _T:

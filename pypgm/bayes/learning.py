@@ -88,7 +88,7 @@ def learn(
         If the structure does not fit the domain or has a circle, a column or value does not fit it, or an option is out
         of range.
     TypeError
-        If the records or the structure are none.
+        If the argument for the records or for the structure is of another kind.
     ModelTooLargeError
         If a table does not fit the memory available; it is raised before a record is read. Or, values being missing,
         if the junction tree does not.
@@ -268,8 +268,8 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, st
     Raises
     ------
     ValueError
-        If the criterion is unknown, there are no records, they are weighted, a column is not an attribute, or values
-        are missing where they are needed.
+        If the criterion is unknown, there are no records, the records are weighted, a column is not an attribute, or
+        values are missing where they are needed.
 
     Examples
     --------

@@ -91,20 +91,20 @@ class RowAnswers(PlannedTables):
             By default all attributes without a column. A target's own column is ignored; see `impute` for filling in
             missing values.
         impossible : {"raise", "nan"}
-            Whether a row of probability zero is an error, or its answer None.
+            Whether a row of probability zero raises an error, or gets the answer None.
 
         Returns
         -------
         data frame or dict of str to ndarray, shape (n_rows,)
-            Labels, or codes without labels, in the order of the rows. A data frame comes back as one of its kind and
-            index. The first of equally probable values is taken.
+            Labels, or codes without labels, in the order of the rows. A data frame is answered by
+            a frame of the same kind and index. The first of equally probable values is taken.
 
         Raises
         ------
         ImpossibleEvidenceError
             If a row is impossible; the message names the first.
         ValueError
-            If a column or target is not an attribute, or a value none of its attribute's.
+            If a column or target is not an attribute, or a value does not belong to its attribute.
 
         Examples
         --------
@@ -149,7 +149,7 @@ class RowAnswers(PlannedTables):
         ModelTooLargeError
             If a table on the way does not fit even for one row.
         ValueError
-            If a column or target is not an attribute, or a value none of its attribute's.
+            If a column or target is not an attribute, or a value does not belong to its attribute.
         """
         answers, _ = self._posteriors(frame, targets, impossible)
         return Probabilities(answers.probabilities, self.domain, getattr(frame, "index", None))
@@ -270,7 +270,7 @@ def _together(net: _Network, holes: _Columns) -> _Columns:
 
 
 def _possible(net: _Network, columns: _Columns, targets: list[str]) -> Posteriors:
-    """Return posteriors of rows, all of which have to be possible."""
+    """Return posteriors of rows; all the rows have to be possible."""
     part = net._part(columns)
     answers = posteriors(part.domain, part.tables, columns, len(next(iter(columns.values()))), targets)
     if (answers.log_evidence == -np.inf).any():
@@ -311,7 +311,7 @@ class BayesianNetwork(RowAnswers):
     ------
     ValueError
         If an attribute or parent is unknown, a table is missing or has the wrong shape, an entry is negative, infinite
-        or NaN, a row does not sum to 1 within 1e-4, or the arcs run in a circle.
+        or NaN, a row does not sum to 1 within 1e-4, or the arcs form a cycle.
 
     Examples
     --------
@@ -532,7 +532,7 @@ class BayesianNetwork(RowAnswers):
         ImpossibleEvidenceError
             If the known values of a row are impossible.
         ValueError
-            If a column is not an attribute, or a value none of its attribute's.
+            If a column is not an attribute, or a value does not belong to its attribute.
 
         Examples
         --------
@@ -545,7 +545,7 @@ class BayesianNetwork(RowAnswers):
         return imputed(self, frame, how, rng)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the network to a file, whole or not at all; `pypgm.load` reads it as that of a single record.
+        """Write the network to a file, whole or not at all; `pypgm.load` reads it as the model of a single record.
 
         Examples
         --------

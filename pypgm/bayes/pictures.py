@@ -70,7 +70,7 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
     table : Factor
         Probabilities, axes (parents, attribute). The first groups of a table of more than 48 cells are drawn.
     errors : Factor
-        Standard errors with the same ax.
+        Standard errors with the same axes.
     ax : matplotlib Axes, optional
         New axes by default.
 

@@ -315,8 +315,8 @@ def learn_private(
     stage_one : number
         Part of the budget that the first stage of a data-dependent allocation gets, between 0 and 1.
     sampling : number
-        Chance of each record to take part in the first stage. Below 1 the noise of the first stage is that of a larger
-        epsilon, but its counts are smaller by more; needs add-remove neighbours with one record a person.
+        Chance of each record to take part in the first stage. Below 1, the first stage has the noise of a larger
+        epsilon, but its counts shrink even more; needs add-remove neighbours with one record per person.
     allocation : {"sizes", "data-dependent", "uniform"}
         "sizes" gives larger tables more, and a two-hundredth of the budget to the number of records if that is private.
         "uniform" gives every table the same. "data-dependent" has two stages: the first measures all tables with equal

@@ -119,7 +119,7 @@ def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, b
     - "F": 1 record: :math:`(N - 2K)_+` falls by at most 1 where the record counts, else rises by at most 1.
     - "MI", under replace alone, where N is public:
       :math:`\log_2 N + (N - 1) \log_2 \tfrac{N}{N - 1}` records if all attributes are binary, else
-      :math:`2 \log_2 \tfrac{N + 1}{2} + (N - 1) \log_2 \tfrac{N + 1}{N - 1}`; and what rounding may add.
+      :math:`2 \log_2 \tfrac{N + 1}{2} + (N - 1) \log_2 \tfrac{N + 1}{N - 1}`; and the amount that rounding may add.
 
     Parameters
     ----------
@@ -178,7 +178,8 @@ class PrivateStructure:
     max_parents : int
         At least 0.
     max_candidates : int
-        Most pairs compared in one choice: `max_parents` is lowered step by step, not below 1, to stay within it.
+        Largest number of pairs compared in one choice: `max_parents` is lowered step by step, not below 1, to stay
+        within it.
     penalty : number
         At least 0, in units of the dependence that N records show by chance: for "R" :math:`\sqrt{N k / 2 \pi}`
         records, the largest mean score of independent attributes, for "MI" :math:`\tfrac k2 \log_2 N` bits, as in the

@@ -28,7 +28,7 @@ def draw_ancestral(
     Returns
     -------
     dict of str to ndarray of unsigned int, shape (n_records,)
-        Codes, in the order of the tables; the smallest type that holds them. Values of probability 0 never come.
+        Codes, in the order of the tables; the smallest type that holds them. Values of probability 0 are never drawn.
 
     Examples
     --------

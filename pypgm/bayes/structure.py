@@ -41,9 +41,9 @@ def parents_of(domain: Domain, structure: Structure) -> dict[str, Clique]:
     Raises
     ------
     ValueError
-        If an attribute is unknown, an arc comes twice or leads to its own node, or the arcs run in a circle.
+        If an attribute is unknown, an arc occurs twice or leads to its own node, or the arcs form a cycle.
     TypeError
-        If the structure is none of these, or a graph is not directed.
+        If the structure is not of one of these kinds, or a graph is not directed.
 
     Examples
     --------

@@ -18,7 +18,7 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\
 
 
 def parse_xmlbif(text: str, path: str = "text") -> Description:
-    """Read a network from the text of an XMLBIF file: tables have the attribute's own value vary fastest.
+    """Read a network from the text of an XMLBIF file, in whose tables the attribute's own value varies fastest.
 
     Raises
     ------

@@ -217,8 +217,8 @@ def as_seconds(text: str) -> float:
 def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes: Sequence[str] = ()) -> None:
     """Refuse output paths, before any work is done, that cannot be written or would replace something precious.
 
-    With suffixes a name has to end in one of them, as any other would mean another format, and a file with contents is
-    never replaced: it may be somebody's table.
+    If suffixes are given, a name has to end in one of them, since any other ending would mean another format. A file
+    with contents is then never replaced: it may be somebody's table.
     """
     given = [path for path in outputs if path is not None]
     try:
@@ -329,7 +329,7 @@ def _meant(text: str, names: Sequence[str]) -> str:
 
 
 def schema_in(path: str) -> Schema | OpenSchema:
-    """Return the schema in a file; a package missing for it is an error of one line too."""
+    """Return the schema in a file; if a package for it is missing, the error is one line as well."""
     try:
         return read_schema(path)
     except ImportError as error:

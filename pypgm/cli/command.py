@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments; by default those of the process.
+        The arguments; by default the arguments of the process.
 
     Returns
     -------

@@ -51,7 +51,7 @@ examples:
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     summary = "how far synthetic records are from the real ones (not private)"
     compare = add_verb(commands, "compare", _compare, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     compare.add_argument("release", metavar="SYNTHETIC", help="a file written by synth: a release, or a table")

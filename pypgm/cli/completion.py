@@ -21,7 +21,7 @@ _SHELLS = ("bash", "zsh", "tcsh")
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     summary = "a script for Tab in a shell"
     verb = add_verb(
         commands, "completion", _completion, summary=summary, about=_DESCRIPTION, examples=_USAGE, has_json=False

@@ -16,7 +16,7 @@ from pypgm.reporting.text import promise_rows, quality_rows
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     summary = "all steps on a small built-in table"
     show = add_verb(commands, "demo", _demo, summary=summary, about=demo.__doc__)
     add_budget(show, epsilon="1", delta="1e-9")

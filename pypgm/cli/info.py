@@ -24,7 +24,7 @@ to agree with the table. They are computed from the release alone, at no privacy
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     info = add_verb(commands, "info", _info, summary="what a release guarantees, how good it is", about=_DESCRIPTION)
     info.add_argument("release", metavar="RELEASE", help="a file written by synth, or a model")
     info.add_argument("--ledger", action="store_true", help="what the budget was spent on, draw by draw")

@@ -44,7 +44,7 @@ _CAUTION = "estimated on two simulated tables, an easy and a hard one; sampling 
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     plan = add_verb(commands, "plan", _plan, summary="what a budget would buy", about=_DESCRIPTION, examples=_USAGE)
     plan.add_argument("domain", metavar="SCHEMA", help="the columns: a .json or .yaml file")
     plan.add_argument("--records", metavar="N", type=_records, required=True, help="approximate number of records")

@@ -60,7 +60,7 @@ examples:
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     summary = "marginals and conditional probabilities"
     query = add_verb(commands, "query", _query, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     query.add_argument("model", metavar="MODEL", help="a file written by synth, or a .bif or .bif.gz network")

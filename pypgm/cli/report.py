@@ -39,7 +39,7 @@ examples:
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     summary = "one page to show: promise, quality, losses"
     report = add_verb(commands, "report", _report, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     report.add_argument("release", metavar="RELEASE", help="a file written by synth")

@@ -42,7 +42,7 @@ examples:
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     summary = "more synthetic records from a release"
     sample = add_verb(commands, "sample", _sample, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     sample.add_argument("release", metavar="RELEASE", help="a file written by synth")

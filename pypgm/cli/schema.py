@@ -26,7 +26,7 @@ example:
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     schema = add_verb(commands, "schema", _init, summary=_SUMMARY, about=_DESCRIPTION, has_json=False)
     steps = schema.add_subparsers(metavar="COMMAND", required=True)
     init = add_verb(steps, "init", _init, summary="draft a schema from a table", about=_DESCRIPTION, examples=_USAGE)

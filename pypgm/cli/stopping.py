@@ -27,7 +27,7 @@ class Stopping:
 
     @property
     def status(self) -> int:
-        """The exit status by convention."""
+        """The exit status that shells expect after the signal: 128 plus its number."""
         return 128 + (self.number or signal.SIGINT)
 
     @property

@@ -73,7 +73,7 @@ examples:
 
 
 def add_to(commands: Verbs) -> None:
-    """Add the verb."""
+    """Add the subcommand to the command line."""
     summary = "private synthetic records from a table"
     synth = add_verb(commands, "synth", _synth, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     synth.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")

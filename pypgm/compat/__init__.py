@@ -76,7 +76,7 @@ def options(*, stop: Literal["optimum", "validated"] | None = None, tolerance: f
     stop : {"optimum", "validated"}, optional
         Stop at the least loss, as mbi does, or when noise begins to be fitted, which has the least expected error.
     tolerance : float, optional
-        Remaining loss, relative; 1e-6 unless it is set.
+        Relative loss that may remain; 1e-6 unless it is set.
     """
     if stop is not None:
         if stop not in {"optimum", "validated"}:

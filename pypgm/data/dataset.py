@@ -28,7 +28,7 @@ class Encoder(Protocol):
     person: Person | None
 
     def check_domain(self, domain: Domain) -> None:
-        """Raise ``ValueError`` unless the domain is that of its columns."""
+        """Raise ``ValueError`` unless the domain is the domain of its columns."""
 
     def encode(self, frame: Frame, *, ignore_extra: bool = False) -> Dataset:
         """Return the records of a frame."""
@@ -124,7 +124,7 @@ class Dataset(Shown):
             With a schema, the same as `Schema.encode`. With a domain, a column of the frame holds labels where its
             attribute has them, else codes.
         ignore_extra : bool
-            Leave out columns that the domain has not, instead of refusing them.
+            Leave out columns that the domain does not have, instead of refusing them.
 
         Raises
         ------

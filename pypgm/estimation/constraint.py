@@ -165,7 +165,8 @@ def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Ma
     Raises
     ------
     ValueError
-        If a constraint does not fit the domain, an attribute follows from two others, or from itself in a circle.
+        If a constraint does not fit the domain, an attribute follows from two others, or an attribute follows from
+        itself in a circle.
     TypeError
         If something is not a constraint.
     """

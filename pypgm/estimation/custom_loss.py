@@ -116,11 +116,11 @@ def check_gradient(
     marginals : CliqueVector
         Point of evaluation, in counts; over the loss's cliques at least.
     directions : int
-        Random directions to look in.
+        Number of random directions to look in.
     step : float
         Step of the central difference, relative to the largest marginal.
     tolerance : float
-        Largest difference of the two allowed, relative to the larger.
+        Largest difference that is allowed between the two, relative to the larger one.
     rng : Generator or int, optional
         Source of the directions.
 
@@ -132,7 +132,7 @@ def check_gradient(
     Raises
     ------
     ValueError
-        If it is above the tolerance.
+        If the difference is above the tolerance.
 
     Examples
     --------

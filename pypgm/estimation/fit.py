@@ -42,7 +42,7 @@ class FitState:
 
     @property
     def marginals(self) -> CliqueVector:
-        """See the attribute."""
+        """The marginals, as the class describes them."""
         return self.look()
 
 

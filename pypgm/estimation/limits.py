@@ -48,7 +48,7 @@ class Limits:
     Parameters
     ----------
     iterations : int, optional
-        Most oracle calls (one propagation each, rejected trials included); 5000 by default.
+        Largest number of oracle calls (one propagation each, rejected trials included); 5000 by default.
     tolerance : float, optional
         Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
         less over 50 iterations; 1e-2 by default, 1e-6 on a region graph. 0 runs all iterations.

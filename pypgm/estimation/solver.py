@@ -110,7 +110,7 @@ class Solver(ABC):
         return self.problem.tables.like(self.marginals())
 
     def best(self) -> float:
-        """Return the loss of the point that would be the answer now."""
+        """Return the loss at the current answer, the last point in `history`."""
         return self.history[-1]
 
     def look(self) -> float:

@@ -125,11 +125,11 @@ class Validated(NamedTuple):
     Attributes
     ----------
     held_out : float
-        Its loss against them.
+        Loss of the point against the answers held out.
     best : int
-        Its iterations.
+        Number of iterations to the point.
     fitted : float
-        Its loss against thinned measurements.
+        Loss of the point against the thinned measurements.
     steps : Steps
         Steps of the path on the measurements themselves.
     """

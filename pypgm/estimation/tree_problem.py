@@ -121,7 +121,7 @@ class TreeEngine:
         return bound
 
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
-        """Fit potentials to the average until the engine's own loss is that of the average; see `Engine`.
+        """Fit potentials to the average until the engine's own loss equals the loss of the average; see `Engine`.
 
         Roughly a few sweeps do: the average of the path's potentials, where fitting begins, has nearly its marginals.
         """

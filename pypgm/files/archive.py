@@ -272,7 +272,7 @@ def _text(header: dict[str, Any]) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; ``ValueError`` if a name comes twice."""
+    """Return an object of JSON; ``ValueError`` if a name is repeated."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
         raise ValueError("a name occurs twice")

@@ -37,7 +37,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: float | None = None) -> F
     Raises
     ------
     ValueError
-        If it is none of pypgm, is truncated or changed, or is of a later version.
+        If the file is not one of pypgm, is truncated or changed, or is of a later version.
     ModelTooLargeError
         If it unpacks to more than `max_bytes`, by default half of the memory that is available.
     OSError
@@ -54,7 +54,7 @@ def parse_file(file: BinaryIO, name: str, max_bytes: float | None = None) -> Fie
     Raises
     ------
     ValueError
-        If it is none of pypgm, is truncated or changed, or is of a later version.
+        If the file is not one of pypgm, is truncated or changed, or is of a later version.
     ModelTooLargeError
         If it unpacks to more than `max_bytes`; nothing was unpacked then.
     """

@@ -48,10 +48,10 @@ class Members:
 
     Raises
     ------
-    ValueError, or what `zipfile` raises
-        If the archive is another one, or damaged.
+    ValueError, or an error of `zipfile`
+        If the archive is of another kind, or damaged.
     ModelTooLargeError
-        If it takes more.
+        If the archive takes more than that.
     """
 
     def __init__(self, file: BinaryIO, name: str, max_bytes: float | None = None) -> None:
@@ -77,8 +77,8 @@ class Members:
 
         Raises
         ------
-        ValueError, or what `zipfile` raises
-            If there is none of the name, it was read before, is of another kind, or damaged.
+        ValueError, or an error of `zipfile`
+            If there is no member of the name, or the member was read before, is of another kind, or is damaged.
         """
         info = self._left.pop(name, None)
         if info is None:

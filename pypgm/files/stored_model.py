@@ -124,8 +124,8 @@ class Stored(ABC):
         Raises
         ------
         ValueError
-            If the query of a measurement of a release is too large to be written as a matrix, or the file is that of
-            the records that it was made of.
+            If the query of a measurement of a release is too large to be written as a matrix, or the file is the one
+            that holds the original records.
         OSError
             If the file cannot be written; nothing is left behind then, and a file of that name stays as it is.
         """

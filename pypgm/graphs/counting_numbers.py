@@ -1,4 +1,4 @@
-"""Counting numbers: how much the entropy of each region counts towards that of the joint distribution."""
+"""Counting numbers: the weight of each region's entropy in the entropy of the joint distribution."""
 
 from __future__ import annotations
 

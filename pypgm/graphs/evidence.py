@@ -35,9 +35,9 @@ class Likelihood:
     Raises
     ------
     ValueError
-        If the values are no such numbers.
+        If the values are not such numbers.
     TypeError
-        If they are complex or masked.
+        If the values are complex or masked.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
 
 
 def one_possible(size: int, code: int) -> NDArray[np.float64]:
-    """Return the logs of likelihoods of which one is 1 and all others are 0."""
+    """Return the logs of likelihoods that are 1 for one value and 0 for all others."""
     known = np.full(size, -np.inf)
     known[code] = 0.0
     return known

@@ -317,7 +317,7 @@ class JunctionTree(Shown):
         ModelTooLargeError
             If the tables do not fit, though the tree does; nothing has been allocated then.
         TimeoutError
-            If the time of the clock is over before they are there.
+            If the time of the clock is over before the tables are ready.
         """
 
         def tick(steps: int) -> bool:

@@ -50,7 +50,7 @@ def laid_out(sizes: Sequence[Point], arcs: Sequence[Arc], *, graphviz: bool | No
     arcs : sequence of (int, int)
         Tail and head, by the positions of the nodes.
     graphviz : bool, optional
-        Whether ``dot`` does it; by default where it is installed.
+        Whether ``dot`` makes the layout; by default where it is installed.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _by_layers(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Drawing:
 
 
 def _depths(n: int, arcs: Sequence[Arc]) -> list[int]:
-    """Return the length of the longest path to each node; of one without parents, the row above its first child."""
+    """Return the length of the longest path to each node; for nodes without parents, the row above the first child."""
     heads: list[list[int]] = [[] for _ in range(n)]
     waiting = [0] * n
     for tail, head in arcs:

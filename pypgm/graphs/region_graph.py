@@ -41,7 +41,7 @@ def saturate(cliques: Iterable[Indices], max_regions: int) -> tuple[list[Indices
     cliques : iterable of tuple of int
         Ascending attribute indices; empty cliques add nothing.
     max_regions : int
-        If there are more regions, they come without edges, and perhaps not all.
+        If there are more regions than this, they are returned without edges, and perhaps not all of them.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def _parts(*regions: Indices) -> Iterator[Indices]:
 
 
 def minimal_edges(sizes: Sequence[int], regions: Sequence[Indices], edges: Iterable[Edge]) -> list[Edge]:
-    """Return the edges without those that add no constraint: the local polytope stays the same.
+    """Return the edges except the edges that add no constraint: the local polytope stays the same.
 
     Among the parents of a region that are connected through common ancestors, only the one with the smallest table is
     kept.
@@ -391,7 +391,7 @@ class RegionGraph(Shown):
         return graph
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the regions with the cells of their tables, each above those that it holds.
+        """Draw the regions with the cells of their tables, each region above the regions that it holds.
 
         Raises
         ------

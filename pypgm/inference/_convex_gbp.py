@@ -87,7 +87,7 @@ def convex_gbp(
     total : float
         Sum of each marginal.
     iterations : int
-        Most sweeps.
+        Largest number of sweeps.
     tolerance : float
         Feasibility, on probabilities, at which to end.
     schedule : {"sequential", "parallel"}
@@ -255,7 +255,7 @@ def over_regions(region_graph: RegionGraph, potentials: CliqueVector) -> CliqueV
 def counting_numbers_of(
     region_graph: RegionGraph, counting_numbers: ArrayLike | CountingNumbers | None
 ) -> NDArray[np.float64]:
-    """Return counting numbers by their name, of any sign, or the given ones, checked."""
+    """Return the counting numbers that a name stands for, of any sign, or the given numbers once checked."""
     if isinstance(counting_numbers, str):
         return region_graph.counting_numbers(cast("CountingNumbers", counting_numbers))
     return checked_counting_numbers(region_graph, counting_numbers)

@@ -75,7 +75,7 @@ def variable_elimination(
     ModelTooLargeError
         If the tables would not fit.
     ValueError
-        If an attribute is unknown or comes twice, potentials hold NaN or +inf, or `total` is not positive and
+        If an attribute is unknown or repeated, potentials hold NaN or +inf, or `total` is not positive and
         finite.
 
     References
@@ -130,7 +130,7 @@ def max_elimination(
     ModelTooLargeError
         If the tables would not fit.
     ValueError
-        If an attribute is unknown or comes twice, or potentials hold NaN or +inf.
+        If an attribute is unknown or repeated, or potentials hold NaN or +inf.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class Elimination:
     order, max_bytes
         See `variable_elimination`.
     is_whole : bool
-        Whether tables that no path joins to the clique take part though they surely have weight.
+        Whether tables that no path joins to the clique take part, although their weight is surely positive.
     """
 
     def __init__(
@@ -328,7 +328,7 @@ def _sliced(
 
 
 def _joined(scopes: Sequence[tuple[int, ...]], keep: Collection[int]) -> list[bool]:
-    """Return which scopes a path of shared attributes joins to some attributes; numbers are."""
+    """Return whether shared attributes join each scope to some attributes; an empty scope counts as joined."""
     group: dict[int, int] = {}
 
     def find(attribute: int) -> int:

@@ -126,7 +126,7 @@ class Calibrated:
         ModelTooLargeError
             If the answers, or the tables one of them needs, do not fit.
         ValueError
-            If an attribute is unknown or comes twice.
+            If an attribute is unknown or repeated.
         """
         wanted = list(map(self.domain.indices, as_cliques(cliques)))
         pairs = self._pairs(wanted, clock, max_bytes)

@@ -29,8 +29,8 @@ class Folding:
     domain : Domain
         All attributes.
     sources : mapping of str to (str, ndarray of int64)
-        For each coarse attribute the fine one it follows from, which is none of the coarse, and the coarse code of
-        each fine code; none by default.
+        For each coarse attribute, the fine attribute that it follows from, which must not itself be coarse, and the
+        coarse code of each fine code; no coarse attributes by default.
     """
 
     def __init__(self, domain: Domain, sources: Mapping[str, tuple[str, NDArray[np.int64]]] | None = None) -> None:
@@ -43,7 +43,7 @@ class Folding:
         return self.domain.project([a for a in self.domain if a not in self.sources]) if self.sources else self.domain
 
     def source(self, attribute: str) -> tuple[str, NDArray[np.int64] | None]:
-        """Return the inner attribute one follows from, and its code for each of that one's; None: itself."""
+        """Return the inner attribute that one follows from, and the code for each inner code; None if it is inner."""
         self.domain.index(attribute)
         return self.sources.get(attribute, (attribute, None))
 
@@ -53,7 +53,7 @@ class Folding:
         return self.inner.canonical({self.source(a)[0] for a in written}) if self.sources else written
 
     def cells(self, clique: str | Iterable[str]) -> NDArray[np.int64]:
-        """Return for each cell over the inner attributes the cell of a clique, as it is written, that holds it."""
+        """Return, for each cell over the inner attributes, the cell of the clique as written that contains it."""
         written = as_clique(clique)
         inner_clique = self.clique(written)
         shape = self.inner.sizes(inner_clique)
@@ -137,7 +137,7 @@ class Folding:
         return records
 
     def as_lists(self) -> dict[str, list[Any]]:
-        """Return for each coarse attribute its fine one and the codes, as plain lists."""
+        """Return the fine attribute and the codes of each coarse attribute, as plain lists."""
         return {coarse: [fine, codes.tolist()] for coarse, (fine, codes) in self.sources.items()}
 
     @classmethod

@@ -74,8 +74,8 @@ def local_answers(
     priors : sequence of ndarray, optional
         For each clique a non-negative table, any positive sum; uniform by default. Zeros stay zero.
     iterations : int
-        Most sweeps of fitting, and half the number of steps that fitting and descent together may take; tables of more
-        than 10,000 cells take fewer, 25 and 50 from 160,000 on.
+        Largest number of sweeps of fitting, and half the number of steps that fitting and descent together may take;
+        tables of more than 10,000 cells take fewer, 25 and 50 from 160,000 on.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def expanded_answers(
 
 
 def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> RegionGraph:
-    """Return a graph with a clique as one more region, tied to what its maximal intersections with regions are."""
+    """Return a graph with a clique as one more region, tied to its maximal intersections with regions."""
     edges = [(graph.regions[p], graph.regions[c]) for p, c in graph.edges]
     for part in index.intersections(clique):
         if part not in graph:

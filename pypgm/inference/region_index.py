@@ -62,7 +62,7 @@ class RegionIndex:
         return table if scope == clique else self.summed(table, scope, clique)
 
     def summed(self, table: NDArray[np.float64], scope: Clique, clique: Clique) -> NDArray[np.float64]:
-        """Return the cells of a table over one clique summed onto a part of it, both in the domain's order."""
+        """Return the cells of a table over one clique summed onto part of the clique, both in the domain's order."""
         kept = [1 if a in clique else 0 for a in scope]
         return _core.reduce_sum(table, list(self.domain.sizes(scope)), kept, 1)
 
@@ -114,7 +114,7 @@ def maximal(cliques: Iterable[Clique]) -> list[Clique]:
     for clique in cliques:
         distinct.setdefault(frozenset(clique), clique)
     ordered = sorted(distinct.values(), key=len, reverse=True)
-    most = sum(len(clique) == len(ordered[0]) for clique in ordered)  # of which none is larger than another
+    most = sum(len(clique) == len(ordered[0]) for clique in ordered)  # none of these is larger than another
     largest = ordered[:most]
     kept = Cliques(largest if most < len(ordered) else ())
     for clique in ordered[most:]:

@@ -1,4 +1,4 @@
-"""Networks and fields of pgmpy, converted to those of pypgm and back."""
+"""Networks and fields of pgmpy, converted to pypgm's and back."""
 
 from __future__ import annotations
 

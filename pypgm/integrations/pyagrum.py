@@ -1,4 +1,4 @@
-"""Networks and fields of pyAgrum, converted to those of pypgm and back, and so all formats of pyAgrum."""
+"""Networks and fields of pyAgrum, converted to pypgm's and back, which gives access to all formats of pyAgrum."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Synthesizer(TableSynthesizer):
         return self.sample()
 
     def sample_from_conditions(self, conditions: Iterable[Any]) -> Frame:
-        """Return records that agree with conditions, distributed as the model's records that do; none is rejected.
+        """Return records that meet conditions, distributed as the model's records that meet them; no draw is rejected.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ _SHOWN = 6  # answers that a text shows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval(Shown):
-    """A statistic of the synthetic records with an interval for that of the original ones.
+    """A statistic of the synthetic records with an interval for the same statistic of the original records.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Request:
     in_bins : bool
         Whether its answer depends on how values lie within bins.
     is_extreme : bool
-        Whether it is an extreme value of a column.
+        Whether the statistic is an extreme value of a column.
     level, target, worlds, truths, combine, rng
         Arguments of `Release.interval`.
     """

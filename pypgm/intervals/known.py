@@ -85,7 +85,7 @@ class ReleaseErrors:
 
     @property
     def total_stddev(self) -> float:
-        """Standard deviation of the number of records. Models fitted to denoised answers have less."""
+        """Standard deviation of the number of records. Models fitted to denoised answers have a smaller one."""
         return math.sqrt(max(self._variances_of_total))
 
     @property

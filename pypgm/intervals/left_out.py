@@ -111,7 +111,7 @@ class _Halves:
         self._even = sizes[self._cut, 0] / sizes[self._cut].sum(axis=1)
 
     def likelihood(self, total: float) -> _Likelihood:
-        """Return the log-likelihoods of the answers of halves and all below, apart from that of their sum."""
+        """Return the log-likelihoods of the answers of halves and all below, leaving out that of their sum."""
         low, high = (np.sqrt(np.clip(self._middle + end * self._reach, 0, total)) for end in (-1, 1))
         step = np.maximum((high - low) / (_COUNTS - 1), 1e-9)
         counts = np.square(low + step * np.arange(_COUNTS)[:, None])
@@ -138,7 +138,7 @@ class _Halves:
         return (slice(i, i + each) for i in range(0, n, each))
 
     def _parts(self, counts: Array) -> tuple[Array, Array, Array]:
-        """Return for rows of counts the least angle, the range of angles, and the log-density of points in it."""
+        """Return the least angle, the range of angles, and the log-density of points in it, for each row of counts."""
         from scipy.special import beta  # heavy: imported where it is used
 
         counts = np.maximum(counts[:, self._cut], 1e-9)
@@ -188,7 +188,7 @@ class CrossValidatedPairs:
     noise : float
         Standard deviation of the noise in a sum of an answer about several attributes.
     whole : list of set of str
-        Sets of three or more attributes of which each cell was measured.
+        Sets of three or more attributes whose every cell was measured.
     """
 
     def __init__(
@@ -316,9 +316,9 @@ def _cells(answers: list[PairAnswer]) -> int:
 def _noise_of_attributes(
     domain: Domain, measurements: list[LinearMeasurement]
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.intp]]]:
-    """Return for each attribute the variances of the noise of its values, and the groups that these were measured in.
+    """Return the noise variances of each attribute's values, and the groups in which the values were measured.
 
-    They come from the answers about it alone; if there are none, from sums of tables.
+    They come from the answers about the attribute alone or, if there are none, from sums of tables.
     """
     direct: dict[str, NDArray[np.float64]] = {}
     sums: dict[str, NDArray[np.float64]] = {}

@@ -46,7 +46,7 @@ class PairAnswer(NamedTuple):
     groups : tuple of ndarray of int
         The group of each value of each attribute.
     is_interaction : bool
-        Whether they are contrasts, not counts.
+        Whether the answers are contrasts, not counts.
     stddev : float
         Standard deviation of the noise of each value.
     """
@@ -57,7 +57,7 @@ class PairAnswer(NamedTuple):
     stddev: float
 
     def maps(self, groups: Sequence[Codes]) -> list[Array]:
-        """Return for each axis the matrix that takes a table of finer groups to the answer."""
+        """Return a matrix for each axis; together they map a table of finer groups to the answer."""
         matrices = []
         for coarse, fine in zip(self.groups, groups, strict=True):
             matrix = np.zeros((coarse.max() + 1, fine.max() + 1))

@@ -74,12 +74,12 @@ def adaptive_grid(
     -------
     Release
         Model, measurements (attributes, pairs, then cliques of the tree in the order they were selected) and ledger;
-        ``release.log`` has a line a measurement, with its step.
+        ``release.log`` has a line for each measurement, with its step.
 
     Raises
     ------
     ValueError
-        If the budget is pure or out of range, the records are weighted, a target is unknown or comes twice, another
+        If the budget is pure or out of range, the records are weighted, a target is unknown or repeated, another
         option is out of range, or the domain has no attributes.
     ModelTooLargeError
         If the estimate does not fit, whichever tree is selected; then nothing was spent.

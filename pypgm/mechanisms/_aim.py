@@ -86,7 +86,7 @@ Score = Literal["noise", "risk"]
 _MEASURING = Fraction(9, 10)  # of the cost of a round
 _ROUNDS = 4  # of an attribute; 16 have 4 % more error on adult and 10 % more on titanic
 _SOONER = 4  # times the budget of a round: half the noise, and a choice twice as sharp
-_VALIDATED = 8  # rounds, of which one estimate is validated: the others take as many iterations as were best in it
+_VALIDATED = 8  # rounds with one validated estimate: the others take as many iterations as were best in it
 _LEAK = 0.5  # of the hidden error of a table, by which noise alone moves an estimate; see bench/README.md
 
 
@@ -136,7 +136,7 @@ def aim(
     Returns
     -------
     Release
-        Model, measurements in the order they were taken, and ledger; ``release.log`` has a line a round.
+        Model, measurements in the order they were taken, and ledger; ``release.log`` has a line for each round.
 
     Raises
     ------

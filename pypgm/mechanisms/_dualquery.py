@@ -56,10 +56,10 @@ def dualquery(
     data, epsilon, delta, workload, optimiser, **options
         See `fem`.
     rounds : int, optional
-        Most rounds; by default the number that the budget pays for, 1,000 at most. The first is free, each later one
-        dearer. The rest of the budget stays unspent.
+        Largest number of rounds; by default the number that the budget pays for, 1,000 at most. The first is free, each
+        later one dearer. The rest of the budget stays unspent.
     samples : int
-        Queries a round, at least 1.
+        Queries in each round, at least 1.
     rate : number
         More than 0: speed at which badly answered queries become likely.
     estimator : {"model", "records"}

@@ -45,9 +45,9 @@ def fem(
     r"""Release a model that learns from one query a round, drawn by the error of perturbed best records.
 
     A query is the share of the records in one cell of a marginal, or in all its other cells. Each round takes some
-    records, each of which satisfies most of the queries so far less a random cost of its values, and draws the query
-    that they answer too low by an exact exponential mechanism. All rounds cost equal parts of the budget. A
-    private number of records is measured first.
+    records, each chosen to satisfy most of the queries so far, less a random cost of its values. An exact exponential
+    mechanism then draws the query whose answer on these records is too low. All rounds cost equal parts of the budget.
+    A private number of records is measured first.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def fem(
     Returns
     -------
     Release
-        Model, the measured total where there is one, and ledger; ``release.log`` has a line a round, with the query's
-        clique, cell, and whether it is the complement.
+        Model, the measured total where there is one, and ledger; ``release.log`` has a line for each round, with the
+        query's clique, cell, and whether it is the complement.
 
     Raises
     ------
@@ -136,7 +136,7 @@ class _Rounds(SearchRounds):
         return round(min(max(sharp, _ROUNDS[0]), _ROUNDS[1]))
 
     def go(self, rounds: int, scale: float, law: CostLaw) -> None:
-        """Take the rounds, each of an equal part of what is left."""
+        """Take the rounds, each for an equal part of the remaining budget."""
         table = self.run.table
         if not self.queries.cliques:
             self.records.append(self.search.best({}))

@@ -35,7 +35,7 @@ _SELECTING = Fraction(1, 5)  # of the cost of a round
 _FINEST = math.sqrt(drawable_variance(Fraction(1, 1 << 99)))  # least noise that is drawn, whatever the budget allows
 _GRID = 1 << 10  # scores are integers in units of 2^-10 records
 _COUNT_LIMIT = 2.0**44  # of records, below which int64 holds them
-_CHANGES = 2  # of a score, in records, by one record more or less: two distances, of which each moves by 1
+_CHANGES = 2  # of a score, in records, by one record more or less: two distances, and each moves by 1
 
 
 @of_tables
@@ -53,9 +53,9 @@ def jam(
     r"""Release a model that learns some marginals from public records and the rest from private measurements.
 
     Each round selects one marginal and its source by an exact exponential mechanism. The score of a private measurement
-    is the error of the model less that of the noise; the score of the public table, scaled to as many records, is the
-    error of the model less that of the public table. A table taken from public records costs only its selection: the
-    rest of its share goes to later rounds, and stays unspent after the last one.
+    is the error of the model minus the error of the noise; the score of the public table, scaled to as many records,
+    is the error of the model minus the error of the public table. A table taken from public records costs only its
+    selection: the rest of its share goes to later rounds, and stays unspent after the last one.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def jam(
     rounds : int
         At least 1.
     tree_bytes : float
-        See `aim`: most that the tables of the junction tree may take in the last round, in others in proportion. A
-        marginal whose own table exceeds it is left out, with a warning if it is in `workload`.
+        See `aim`: the most memory that the tables of the junction tree may take in the last round; earlier rounds get a
+        proportional part. A marginal whose own table exceeds it is left out, with a warning if it is in `workload`.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. When time or memory (with a warning) runs out, or Ctrl-C ends an estimate, no round
@@ -81,14 +81,15 @@ def jam(
     Returns
     -------
     Release
-        Model, private measurements in the order they were taken, and ledger; ``release.log`` has a line a round, with
-        its ``source``.
+        Model, private measurements in the order they were taken, and ledger; ``release.log`` has a line for each round,
+        with its ``source``.
 
     Raises
     ------
     ValueError
-        If the budget is pure or out of range, the records are weighted, the public records have another domain or are
-        none, the workload is over another domain, an option is out of range, or the domain has no attributes.
+        If the budget is pure or out of range, the records are weighted, the public records are empty or have a
+        different domain, the workload is over another domain, an option is out of range, or the domain has no
+        attributes.
     ModelTooLargeError
         If the single attributes, or all candidates together, do not fit in memory; then nothing was spent.
     TypeError

@@ -90,7 +90,7 @@ def mwem(
     Returns
     -------
     Release
-        Model, measurements in the order they were taken, and ledger; ``release.log`` has a line a round.
+        Model, measurements in the order they were taken, and ledger; ``release.log`` has a line for each round.
 
     Raises
     ------

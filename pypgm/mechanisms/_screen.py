@@ -67,8 +67,9 @@ def screen(
         Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs. Single
         attributes are measured in any case.
     tree_bytes : float
-        Most memory that the tables of the junction tree take, 8 bytes per cell; the estimate takes three times as much.
-        Larger pairs are not measured. A region graph holds all pairs that repay their cost, however many they are.
+        The most memory that the tables of the junction tree take, 8 bytes per cell; the estimate takes three times as
+        much. Larger pairs are not measured. A region graph holds all pairs that repay their cost, however many they
+        are.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here.
@@ -76,8 +77,9 @@ def screen(
     Returns
     -------
     Release
-        Model, measurements (attributes, then pairs) and ledger; ``release.log`` has a line a measured pair: the part
-        of the records (total variation) that the screen found unexplained, and the standard deviation of its noise.
+        Model, measurements (attributes, then pairs) and ledger; ``release.log`` has a line for each measured pair: the
+        part of the records (total variation) that the screen found unexplained, and the standard deviation of its
+        noise.
 
     Raises
     ------

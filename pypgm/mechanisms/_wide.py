@@ -319,7 +319,7 @@ def wide(
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
-    # 1. to 7. Pairs, and single attributes with what is left.
+    # 1. to 7. Pairs, and single attributes with the rest of the budget.
     answers = _measure_pairs(run, weights, ordered, singles) if weights else _PairAnswers()
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
         _measure_again(run, singles, run.table.ledger.remaining())

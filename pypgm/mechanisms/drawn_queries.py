@@ -265,7 +265,7 @@ class SearchRounds:
     total : float
         Number of records.
     samples : int
-        Records or queries of a round.
+        Number of records or queries in each round.
     search : RecordSearch
     records : list of ndarray
         Records of each round, as in `queries`.

@@ -65,7 +65,7 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
         If the types of two arrays or series rule out keys of one kind, such as numbers and text; or a value cannot be
         a key.
     ValueError
-        If a primary key comes twice, or a key is a float of 2^53 or more, which stands for several whole numbers (the
+        If a primary key is repeated, or a key is a float of 2^53 or more, which stands for several whole numbers (the
         row is named, not the key), or an array does not have one dimension.
 
     Examples

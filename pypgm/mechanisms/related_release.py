@@ -73,8 +73,8 @@ class RelatedRelease(Shown):
     Raises
     ------
     ValueError
-        If the two releases do not share one budget, one relation and one context; a `BudgetError` if their lines are in
-        another unit than the budget's, or beyond it.
+        If the two releases do not share one budget, one relation and one context; a `BudgetError` if their lines
+        are in a unit other than the budget's, or cost more than the budget.
     """
 
     parents: Release

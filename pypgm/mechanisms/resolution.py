@@ -107,7 +107,7 @@ class Resolution:
 
 @lru_cache(maxsize=1 << 12)
 def contrasts_cost(privacy: Privacy, sizes: tuple[int, ...]) -> float:
-    """Return the cost of the contrasts of a table of groups as a share of that of its sums, for the same noise."""
+    """Return the cost of a group table's contrasts, as a share of the cost of its sums, for the same noise."""
     if not _has_contrasts(sizes):
         return 1.0
     contrasts = _contrasts(sizes)
@@ -134,7 +134,7 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
     rows : float
         Number of answers worth measuring at the noise.
     max_cells : float
-        Most cells that are measured one by one; a larger pair has at most about half as many groups.
+        Largest number of cells that are measured one by one; a larger pair has at most about half as many groups.
     """
     cells = first.size * second.size
     rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)

@@ -101,7 +101,7 @@ class Mapped:
         return None if names is None else tuple(name for name in names if name not in self._folding.sources)
 
     def records(self, records: Dataset) -> Dataset:
-        """Return public records over all attributes without those that follow from others."""
+        """Return public records over the attributes that do not follow from others."""
         if not self or records.domain != self.domain:
             return records
         inner = self._folding.inner
@@ -112,7 +112,7 @@ class Mapped:
         return [folded_measurement(self._folding, m) for m in given] if self else given
 
     def workload(self, requested: Workload) -> Workload:
-        """Return the workload on the remaining attributes whose answers determine those of a workload."""
+        """Return a workload on the remaining attributes whose answers determine the answers to a given workload."""
         if not self or requested.domain != self.domain:
             return requested
         whole: dict[Clique, Fraction] = {}
@@ -349,8 +349,8 @@ class Run(Entry):
     ) -> _Model:
         """Return the model that explains only these measurements, in at most a part of the remaining seconds.
 
-        The oracle is the run's own by default. A start for another estimate takes less time, and is a little off; so
-        does one at a pace that is known. See `SolverOptions` for `trial`, `pace` and `anyway`.
+        The oracle is the run's own by default. A start for another estimate takes less time, and is a little
+        off; an estimate at a known pace also takes less time. See `SolverOptions` for `trial`, `pace` and `anyway`.
         """
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else measurements

@@ -50,7 +50,7 @@ def query_of_groups(groups: Mapping[str, Partition], clique: Clique) -> Partitio
 
 
 def run_counts(size: int) -> list[int]:
-    """Return in how many runs of neighbouring codes an ordered attribute is split: 1, 2, 4, ... and every code.
+    """Return the numbers of runs of neighbouring codes to split an ordered attribute into: 1, 2, 4, ... and every code.
 
     Examples
     --------

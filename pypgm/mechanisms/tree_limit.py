@@ -88,8 +88,8 @@ def that_fit(
         Bytes.
     least : dict, optional
         Bytes of the trees with a candidate when fewer cliques were known, updated here. Trees only grow, so a tree
-        that was too large is not planned again; nor is that of a candidate inside a clique of the tree. Without it
-        each candidate is planned.
+        that was too large is not planned again; neither is the tree of a candidate inside a clique of the tree. Without
+        `least`, each candidate is planned.
     """
     if run.oracle == "region_graph":
         return range(len(candidates))

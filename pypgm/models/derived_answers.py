@@ -25,7 +25,7 @@ def check_read(schema: Schema | None, names: Iterable[str], what: str) -> None:
 
 
 def answered(schema: Schema | None, clique: str | Iterable[str], ask: Callable[[Clique], Factor]) -> Factor:
-    """Return an answer on columns of which some are derived.
+    """Return an answer on columns, some of them derived.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
 from pypgm.models.request import Prior, Request
 
-_FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
+_FLOOR = 0.03  # of a count's standard error: the least that a start gives a value
 
 
 class Reestimated(EstimatedModel, Protocol):

@@ -142,7 +142,7 @@ def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
 
 
 def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """Return the standard deviations of counts that were not measured, or only in sums, around those of a model.
+    """Return the standard deviations, around a model's counts, of counts measured only in sums or not at all.
 
     Attributes that a mechanism leaves out, or values that it merges, are assumed to depend less than noise would hide;
     so a count may be off by some of the noise, and a small one by some of itself.
@@ -152,7 +152,7 @@ def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.
 
 
 def room(table: NDArray[np.float64], is_known: Sequence[bool]) -> NDArray[np.float64]:
-    """Return the largest distance of each count from that of another table with the same margins, by Fréchet's bounds.
+    """Return the largest change of each count between tables with the same margins, by Fréchet's bounds.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def room(table: NDArray[np.float64], is_known: Sequence[bool]) -> NDArray[np.flo
 
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
-_CELL_BYTES = 80  # answers, true counts and squared errors, and what they are made of
+_CELL_BYTES = 80  # answers, true counts and squared errors, and the arrays they are made of
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
 _SIZES = 128  # powers of two of the sizes of answers
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
@@ -284,7 +284,7 @@ def expectation(simulation: Simulation) -> Expectation:
 def _hidden(
     model: EstimatedModel, tables: Sequence[Factor], rest_on: Sequence[Basis]
 ) -> list[NDArray[np.float64] | float]:
-    """Return for each table the errors that unmeasured dependence adds."""
+    """Return the errors that unmeasured dependence adds to each table."""
     noise, guessed = hiding_noise(recipe_of(model).measurements), {"merged", "unmeasured"}
     alone = {t.domain.attributes[0]: basis for t, basis in zip(tables, rest_on, strict=True) if t.values.ndim == 1}
     of_guesses = (a for t, basis in zip(tables, rest_on, strict=True) if basis in guessed for a in t.domain)

@@ -138,7 +138,7 @@ class GraphicalModel(Model[Factor]):
         return [self.folding.unfolded(table, clique) for table, clique in zip(tables, cliques, strict=True)]
 
     def _single(self, clique: Clique, evidence: Evidence, known: Evidence, clock: Clock) -> Factor:
-        """Return the marginal of one attribute, and keep those of the others for later."""
+        """Return the marginal of one attribute, and keep the marginals of the others for later."""
         tree, potentials, mass = self.tree, self.potentials, self._mass
         marginals = self._last.recalled(
             "marginals", evidence, lambda: tree.attribute_marginals(potentials, mass, known, n_threads=clock.n_threads)

@@ -1,4 +1,4 @@
-"""Answers of a model with what is known of them: their errors, or where they come from."""
+"""Answers of a model with the known facts about them: their errors, or their origin."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class Model(Shown, Stored, Generic[Table]):
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If an attribute is unknown or comes twice, or the model does not answer by that method.
+            If an attribute is unknown or repeated, or the model does not answer by that method.
         ModelTooLargeError
             If a table would not fit.
         TimeoutError
@@ -315,7 +315,7 @@ class Model(Shown, Stored, Generic[Table]):
         Raises
         ------
         ValueError
-            If an attribute is unknown or comes twice, or the attribute has no numeric levels.
+            If an attribute is unknown or repeated, or the attribute has no numeric levels.
 
         Examples
         --------
@@ -339,7 +339,7 @@ class Model(Shown, Stored, Generic[Table]):
     def log_partition(self, evidence: Evidence | None = None) -> float:
         """Return log Z: the natural log of the summed weights of all joint assignments, by exact elimination.
 
-        Weights are those of the potentials. On a region graph they are products of the marginals (as probabilities) to
+        The weights come from the potentials. On a region graph they are products of the marginals (as probabilities) to
         the power of their Bethe counting numbers, the distribution whose generalised belief propagation has these
         marginals: log Z is 0 if the regions are those of a junction tree, and otherwise measures the distance from one.
 
@@ -629,7 +629,7 @@ class Model(Shown, Stored, Generic[Table]):
         Raises
         ------
         ValueError
-            If the model does not hold its measurements, or the clique is none of its domain.
+            If the model does not hold its measurements, or the clique is not one of its domain.
         """
         return basis(self, as_clique(clique))
 

@@ -23,7 +23,7 @@ from pypgm.models.request import Request
 RegionOracle = Literal["region_graph", "factor_graph"] | RegionGraph
 
 REGION_TOLERANCE = 1e-6  # of the loss, over 50 iterations
-_START_BYTES = 16  # a cell: the start, and with what is ruled out
+_START_BYTES = 16  # a cell: the start, and the start after values are ruled out
 _WAY_OUT = "fewer values, or max_bytes"
 _LEAST_PROBABILITY = 1e-30  # in a model to start from: nothing is ruled out that it merely found very rare
 

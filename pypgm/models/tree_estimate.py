@@ -27,7 +27,7 @@ from pypgm.models.request import Request
 _SECONDS = 1e-9  # an operation of a propagation: whole estimates of one step took 0.5 to 3 ns on one core
 _SHORT = 1.0  # seconds that nobody minds
 _DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cells out by e^-10000
-_INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it rules out by chance can come back
+_INDEPENDENT = 0.01  # share of its independent model that is mixed in: values ruled out by chance can come back
 
 
 def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProblem:
@@ -40,7 +40,7 @@ def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProb
     TypeError
         If the start is not a model over a junction tree.
     ModelTooLargeError
-        If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
+        If the junction tree, or the other data that the method keeps, does not fit; nothing has been allocated then.
     """
     options, masks, cliques = request.options, request.masks, request.cliques
     earlier = _earlier(request)
@@ -136,7 +136,7 @@ def start_from(tree: JunctionTree, earlier: CliqueVector, total: float, n_thread
 
 
 def _mixed_marginals(tree: JunctionTree, earlier: CliqueVector, n_threads: int) -> NDArray[np.float64]:
-    """Return the probabilities a model gives a tree's cliques, and a little of those of independent attributes."""
+    """Return a model's probabilities of a tree's cliques, with a little mixed in from independent attributes."""
     earlier_tree = JunctionTree.of(earlier)
     answers = Calibrated.of(earlier_tree, earlier_tree.tables(earlier, 1.0, n_threads=n_threads), 1.0)
     tables = answers.project_many([*tree.cliques, *((a,) for a in tree.domain)], Clock(n_threads=n_threads))

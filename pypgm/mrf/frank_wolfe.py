@@ -149,7 +149,7 @@ class FrankWolfe:
         BudgetError
             If the charges do not fit; then nothing was read or charged.
         ValueError
-            If the amounts are not one of each node, or one is too small to draw with.
+            If there is not one amount for each node, or an amount is too small to draw with.
         """
         self._access.check_open()
         laws = self._charged([as_fraction("an amount", amount) for amount in amounts])

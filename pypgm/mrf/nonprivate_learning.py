@@ -275,7 +275,7 @@ def fit_sparsitron(
     Raises
     ------
     ValueError
-        If there are fewer than two records, they have weights, or a number is out of range.
+        If there are fewer than two records, the records have weights, or a number is out of range.
 
     References
     ----------

@@ -259,7 +259,7 @@ def learn_t_wise(
     radius : float
         :math:`\lambda`, public: at least the largest sum of the absolute coefficients of h that share an attribute.
     order : int
-        Most attributes that interact, at least 1; 2 is an Ising model.
+        Largest number of attributes that interact, at least 1; 2 is an Ising model.
 
     Returns
     -------

@@ -222,7 +222,7 @@ def stability_threshold(budget: Budget) -> float:
     Raises
     ------
     ValueError
-        If the budget is not one of epsilon and delta.
+        If the budget is not given as epsilon and delta.
 
     Examples
     --------
@@ -261,7 +261,7 @@ class BlockSize:
 
     @property
     def total(self) -> int:
-        """Records of all blocks; those of one without a budget."""
+        """Records of all blocks, or the records of one block without a budget."""
         return self.n_records * (self.n_blocks or 1)
 
 

@@ -275,7 +275,7 @@ def _exact(job: _Job) -> Sample:
 
 
 def _without_empty_rows(table: Factor) -> Factor:
-    """Return a table whose rows of zeros, of parents that never come, hold ones."""
+    """Return a table with ones in its rows of zeros, whose parents never occur."""
     empty = table.values.sum(axis=-1, keepdims=True) == 0
     return Factor(table.domain, np.where(empty, 1.0, table.values))
 

@@ -112,7 +112,7 @@ class Stability:
         return Agreement(graphs[best] if noisy[best] >= threshold else None, threshold, scale)
 
     def votes(self) -> list[Edges]:
-        """Return the exact vote of each block; to be called once paid."""
+        """Return the exact vote of each block; to be called only after the charge."""
         records = in_rows(self._access.records())
         blocks = blocks_of(records.n_records, self._n_blocks, self._access.sampler)
         of_block = partial(Dataset, domain=records.domain, schema=self._access.schema)
@@ -122,7 +122,7 @@ class Stability:
         ]
 
     def _voted(self, block: Dataset) -> Edges:
-        """Return the vote of a block, or that for no edge without one: neither errors nor warnings may reveal it."""
+        """Return the vote of a block, or one for no edge if it has none: neither errors nor warnings may reveal it."""
         return unheard(lambda: _as_graph(self._vote(block)), ())
 
 

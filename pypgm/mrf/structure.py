@@ -94,7 +94,7 @@ class Structure(Shown):
         Raises
         ------
         ValueError
-            If no blocks voted, or votes are not those of `n_blocks` blocks.
+            If no blocks voted, or the votes do not come from `n_blocks` blocks.
         """
         counts = [checked_integer("votes", v, 1) for v in votes]
         if self.n_blocks == 0 or sum(counts) != self.n_blocks:
@@ -147,7 +147,7 @@ def learn_structure(
     r"""Release the graph of a pairwise Markov random field: which attributes interact, given all others.
 
     "threshold" learns a field by `learn_pairwise` and keeps the edges of at least half of the least strength.
-    "stability" learns no weights: the records are split at random into blocks, in each of which `fit_logistic` votes
+    "stability" learns no weights: the records are split at random into blocks, and in each block `fit_logistic` votes
     for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, otherwise
     none. If blocks are large enough to be right, this takes far fewer records. Smaller blocks disagree, and no graph is
     released; but blocks of a dozen records may all vote for too many edges, which are then released: a vote says that

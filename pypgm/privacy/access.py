@@ -212,9 +212,11 @@ class ColumnAccess(Access):
     Attributes
     ----------
     numbers : callable
-        Gives the numbers in rising order, and how many records each of them stands for; to be called once paid.
+        Gives the numbers in rising order, and how many records each of them stands for; to be called only after the
+        charge.
     keys : callable
-        Gives how many records have each key, in the order of the keys, numbers first; to be called once paid.
+        Gives how many records have each key, in the order of the keys, numbers first; to be called only after the
+        charge.
     """
 
     numbers: Callable[[], tuple[NDArray[np.float64], NDArray[np.int64]]]

@@ -92,7 +92,7 @@ def check_counts(data: object) -> None:
 
 
 def schema_of(data: Counts) -> Schema | None:
-    """Return the schema of a table, if it knows one; ``ValueError`` if that has another domain than the records."""
+    """Return the schema of a table, if it knows one; ``ValueError`` if its domain differs from the records' domain."""
     schema = getattr(data, "schema", None)
     if not isinstance(schema, Schema):
         return None

@@ -77,7 +77,7 @@ class L1Selector(Selector[Estimate]):
         now.public = [on_grid(c, now.by(c), size) for c, size in zip(now.candidates, sizes, strict=True)]
 
     def _checked_query(self, clique: Clique) -> LinearQuery | None:
-        # The range of the scores assumes queries of which one record changes one answer by 1.
+        # The range of the scores assumes queries in which one record changes one answer by 1.
         query = self._query(clique)
         trusted = None if query is None else trusted_query(query, self._access.domain.size(clique))
         if trusted is not None and not trusted.has_unit_columns:

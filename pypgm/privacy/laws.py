@@ -142,7 +142,7 @@ class Noise(Law):
                 raise ValueError(f"{self.name} does not fail; a delta is charged with a threshold or a stated step")
         elif fails == 0:
             raise ValueError("a threshold fails with a probability: its delta must be more than 0")
-        # One person's k records make at most k keys of their own, each of which reaches it with probability delta / k.
+        # One person's k records make at most k keys of their own; each key reaches it with probability delta / k.
         elif threshold < k + self.reach(fails / k):
             raise ValueError(f"a threshold of {threshold} fails with more than delta {fails}")
 
@@ -320,7 +320,7 @@ class DiscreteLaplace(Noise):
         return self.sensitivity == privacy.l1_sensitivity(query)
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return D / scale, in rho half its square."""
+        """Return the epsilon, D / scale, or half its square if the unit is rho."""
         return _pure_cost(self.sensitivity / self.scale, unit)
 
     def dominating(self, unit: Unit) -> Dominating | None:
@@ -449,7 +449,7 @@ class PermuteAndFlip(Law):
         return sampler.permute_and_flip(scores, self.epsilon / (self.score_range * steps))
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return epsilon, in rho half its square."""
+        """Return epsilon, or half its square if the unit is rho."""
         return _pure_cost(self.epsilon, unit)
 
     def dominating(self, unit: Unit) -> Dominating | None:
@@ -510,7 +510,7 @@ class PoissonSample(Law):
         return sampler.coins(n_records, self.rate)
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return the amplified epsilon, in rho half its square."""
+        """Return the amplified epsilon, or half its square if the unit is rho."""
         return _pure_cost(self.epsilon, unit)
 
     def dominating(self, unit: Unit) -> Dominating | None:

@@ -87,7 +87,7 @@ class LedgerReport(Shown):
 
     @property
     def privacy(self) -> Privacy | None:
-        """The neighbour relation the charges are for; None where no table has named it."""
+        """The neighbour relation that the charges assume; None where no table has named it."""
         return self._privacy
 
     @property
@@ -122,7 +122,7 @@ class LedgerReport(Shown):
         Parameters
         ----------
         most : int, optional
-            Most lines, which are those of the largest cost; equal charges then share one line with their number.
+            Largest number of lines, kept for the largest costs; equal charges then share one line with their number.
         """
         entries = [(*_described(line), line.cost) for line in self.lines]
         entries = entries if most is None else _shortened(entries, most)

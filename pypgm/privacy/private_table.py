@@ -48,7 +48,7 @@ class PrivateTable(Shown, Guarded):
     Parameters
     ----------
     data : Dataset
-        Unweighted records; if they know their `schema`, it is that of the table and of its releases.
+        Unweighted records; if they know their `schema`, the table and its releases have the same one.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation and the records a person may have. Given by name alone, or left out for "add-remove", the
         number is that of the records' schema, or 1 without one.
@@ -321,7 +321,7 @@ class PrivateTable(Shown, Guarded):
         sensitivity: int,
         score_range: int | None = None,
     ) -> StatedSelector:
-        """Return a selector of cliques by a user's integer score, whose author states its sensitivity.
+        """Return a selector of cliques by a user's integer score, whose sensitivity the author states.
 
         The ledger cannot check the sensitivity, and names it as stated.
 
@@ -330,13 +330,14 @@ class PrivateTable(Shown, Guarded):
         candidates : sequence of clique
             Chosen without looking at the data.
         score : callable
-            Gives a Python integer for a position in the candidates and the counts of that clique, int64, behind the
-            charge. It must do nothing else; if it raises, the score is 0.
+            Gives a Python integer for a position in the candidates and the counts of that clique, int64, after the
+            charge. It must do nothing else; if it raises an error, the score is 0.
         sensitivity : int
-            The most that adding or removing one record ("replace": replacing one) changes one score, at least 1.
+            The most that one record changes one score, by being added or removed or, under "replace", replaced; at
+            least 1.
         score_range : int, optional
             Length of an interval that holds the changes of all scores: the sensitivity where scores all rise or all
-            fall, twice that by default.
+            fall; by default twice the sensitivity.
         """
         stated = (sensitivity, 2 * sensitivity if score_range is None else score_range)
         return self.__until_closed(StatedSelector(self.trusted_access, candidates, score, stated))

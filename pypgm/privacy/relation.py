@@ -25,8 +25,8 @@ class Privacy:
         "add-remove": neighbouring tables differ in the presence of one person's records; the number of records is
         private. "replace": they differ in the contents of one person's records; the number of records is public.
     records_per_person : int, optional
-        Most records one person contributes. It multiplies every sensitivity. If it is left out, any one record is
-        protected, and nothing is promised about people with several.
+        Largest number of records that one person contributes. It multiplies every sensitivity. If it is left out, any
+        one record is protected, and nothing is promised about people with several.
     person : sequence of str
         Columns that identify persons, if only `records_per_person` records of each are kept; the relation is then
         "add-remove".

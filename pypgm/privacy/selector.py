@@ -226,14 +226,15 @@ class Selector(ABC, Generic[By]):
         rho, epsilon : number
             Exactly one: the cost of the draw in rho, or its epsilon. Rounded down to what can be drawn.
         weights : sequence of number, optional
-            Weight of each of `among`, at least 0 and not all 0, to 16 bits of the largest; equal by default.
+            Weight of each position in `among`, at least 0 and not all 0, rounded to 16 bits of the largest weight;
+            equal by default.
         offsets : sequence of number, optional
-            Numbers added to the weighted scores, to the same grid; 0 by default.
+            Numbers added to the weighted scores, rounded to the same grid; 0 by default.
 
         Returns
         -------
         int
-            Position from `among`, not an index into `among`.
+            One of the positions that `among` lists, not an index into `among`.
 
         Raises
         ------

@@ -251,7 +251,7 @@ class _Nobody(CountedTable):
         self.was_read = False
 
     def kept(self, secret: bytes) -> _Nobody:
-        """Return the same table, in which nobody has too many records."""
+        """Return the same table, since nobody in it has too many records."""
         del secret
         return self
 

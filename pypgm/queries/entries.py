@@ -13,7 +13,7 @@ _NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums o
 
 
 def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
-    """Return a vector of one number a row or cell; ``ValueError`` unless its shape is (size,)."""
+    """Return a vector with one number for each row or cell; ``ValueError`` unless its shape is (size,)."""
     vector: NDArray[Any] = np.asarray(entries)
     if vector.shape != (size,):
         raise ValueError(f"{name} needs shape ({size},), got {vector.shape}")

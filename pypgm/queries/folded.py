@@ -38,7 +38,7 @@ class Folded(LinearQuery):
         return self.query.form().of(self._sums.groups)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
-        """Return the query with each entry's magnitude to a power in its place."""
+        """Return the query with each entry replaced by its magnitude, raised to a power."""
         return Folded(self.query.magnitudes(power), self._sums.groups)
 
     def to_sparse(self) -> SparseArray:

@@ -62,7 +62,7 @@ class Matrix(LinearQuery):
 
     @cached_property
     def entries(self) -> Any:  # noqa: ANN401 - scipy's class
-        """The matrix."""
+        """The matrix of the query, as a sparse array."""
         from scipy.sparse import csr_array
 
         return csr_array(self._rows[1:], shape=self.shape)
@@ -73,7 +73,7 @@ class Matrix(LinearQuery):
         return (self.shape, rows.data.dtype.str, rows.data.tobytes(), *places)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
-        """Return the matrix of each entry's magnitude to a power, as floats."""
+        """Return the matrix of the entries' magnitudes raised to a power, as floats."""
         return Matrix(self._rows._replace(data=np.abs(self._rows.data.astype(np.float64)) ** power))
 
     def to_sparse(self) -> SparseArray:

@@ -34,7 +34,7 @@ class Subset(Matrix):
     Raises
     ------
     ValueError
-        If no cell is chosen, one comes twice or lies outside the table, or the weights do not fit.
+        If no cell is chosen, a cell is repeated or lies outside the table, or the weights do not fit.
     TypeError
         If cells or weights are not integers.
 

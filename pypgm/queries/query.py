@@ -87,11 +87,13 @@ class Form(NamedTuple):
     running : bool
         Whether the answers are the running sums of the matrix's results.
     axes : tuple of int
-        The shape of the answers, if each is n times the matrix's result minus the sum, along each axis of n in turn.
+        The shape of the answers if, along each axis in turn, each answer is n times the matrix's result minus the sum
+        of the results, where n is the length of the axis; otherwise empty.
     entries : ndarray of float64, shape (cells,), optional
         The one entry of each column, if it is not 1 in all of them.
     width : int
-        Cells of the rows of the table, to which one query applies with different targets of the answers; or 0.
+        Number of cells in a row of the table, if one query applies to each row with its own targets for the answers;
+        otherwise 0.
     """
 
     columns: Any
@@ -286,7 +288,7 @@ class LinearQuery(Value, ABC):
 
     @abstractmethod
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
-        """Return the query with each entry's magnitude to a power in its place."""
+        """Return the query with each entry replaced by its magnitude, raised to a power."""
 
     @checked()
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
@@ -352,7 +354,7 @@ class LinearQuery(Value, ABC):
 
     @checked()
     def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
-        """Return by how much the answers of neighbouring tables differ at most.
+        """Return the largest difference between the answers of neighbouring tables.
 
         Parameters
         ----------
@@ -415,7 +417,7 @@ class LinearQuery(Value, ABC):
 
 
 class ZeroOneQuery(LinearQuery):
-    """Queries each of whose answers is the sum of some cells: a matrix of zeros and ones.
+    """Queries whose answers are sums of cells, each cell at most once: a matrix of zeros and ones.
 
     L1 and squared L2 sensitivities are the same.
     """

@@ -101,7 +101,7 @@ class UserOperator(LinearQuery):
         return query
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
-        """Return the matrix of each entry's magnitude to a power."""
+        """Return the matrix of the entries' magnitudes raised to a power."""
         return Matrix(self.to_sparse()).magnitudes(power)
 
     @checked()
@@ -123,7 +123,7 @@ class UserOperator(LinearQuery):
 
     @np.errstate(over="ignore")
     def _column_sums(self, power: Literal[1, 2], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weighted sum of each column's magnitudes to a power; its memory is that of a column and a row.
+        """Return the weighted sum of each column's magnitudes, raised to a power, holding one column and row at a time.
 
         Whether columns or rows are made, one unit vector after the other, terms are added in the order of the answers.
         """

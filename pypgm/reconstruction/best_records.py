@@ -67,7 +67,7 @@ def best_records(
     rng: np.random.Generator,
     optimiser: Optimiser = "ascent",
 ) -> Columns:
-    """Return for each row of costs a record whose cells are worth most, less the cost of its values.
+    """Return a record for each row of costs: its cells are worth most, less the cost of its values.
 
     Parameters
     ----------
@@ -242,5 +242,5 @@ class _Cells:
 
 
 def _starts(domain: Domain) -> list[int]:
-    """Return where the values of each attribute begin among those of all."""
+    """Return the place where each attribute's values begin among the values of all attributes."""
     return [0, *np.cumsum(domain.shape)[:-1].tolist()]

@@ -96,9 +96,9 @@ def priview(
     measurements : sequence of LinearMeasurement
         Measurements of every cell, each with one standard deviation.
     nonnegative : bool
-        Whether negative counts are taken off.
+        Whether negative counts are removed.
     iterations : int
-        Most iterations, at least 1. The last step makes the tables agree.
+        Largest number of iterations, at least 1. The last step makes the tables agree.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def priview(
     Raises
     ------
     ValueError
-        If there is no measurement, or one has another query or several standard deviations.
+        If there is no measurement, or a measurement has another kind of query or several standard deviations.
 
     References
     ----------
@@ -161,7 +161,7 @@ def consistent(
     weights : sequence of float
         w, more than 0.
     by_cells : bool
-        Whether they are divided by k; otherwise they are those of the sums themselves.
+        Whether the weights are divided by k; otherwise they are weights of the sums themselves.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def local_least_squares(
     Raises
     ------
     ValueError
-        If there is no measurement, one does not fit the domain, or none determines the total.
+        If there is no measurement, a measurement does not fit the domain, or no measurement determines the total.
 
     References
     ----------
@@ -193,7 +193,7 @@ def least_squares(
     ModelTooLargeError
         If the table does not fit.
     ValueError
-        If there is no measurement or one does not fit the domain.
+        If there is no measurement, or a measurement does not fit the domain.
 
     References
     ----------

@@ -65,7 +65,8 @@ def pooled(domain: Domain, measurements: Iterable[LinearMeasurement]) -> dict[Cl
     Raises
     ------
     ValueError
-        If there is no measurement, or one is not of every cell of a marginal with one standard deviation.
+        If there is no measurement, or a measurement does not cover every cell of a marginal with one standard
+        deviation.
     """
     answers: dict[Clique, list[tuple[NDArray[np.float64], float]]] = {}
     for m in at_least_one(domain, measurements):

@@ -129,7 +129,8 @@ def relaxed_projection(
     Raises
     ------
     ValueError
-        If there is no measurement, one does not fit the domain, none determines the total, or a number is out of range.
+        If there is no measurement, a measurement does not fit the domain, no measurement determines the total, or a
+        number is out of range.
 
     References
     ----------

@@ -19,16 +19,17 @@ from pypgm.reconstruction.marginals import Reconstructed, at_least_one, on_simpl
 class Residuals(Reconstructed):
     r"""The pure interactions of cliques, which add up to marginals.
 
-    The interaction of a clique b is its marginal with the means along every axis taken off; the marginal of A is the
-    sum of those of all b within A, each spread evenly over the rest of A. Interactions that were measured nowhere are
-    0.
+    The interaction of a clique b is its marginal after the means along every axis are subtracted. The marginal of A is
+    the sum of the interactions of all b within A, each spread evenly over the rest of A. An interaction that was not
+    measured counts as 0.
 
     Parameters
     ----------
     domain : Domain
     interactions : mapping of clique to (ndarray, float)
         The table of each interaction, shape (sizes of the clique, in the domain's order), and the variance v of its
-        noise, whose covariance is v times the projection on interactions. The number of records is that of ().
+        noise, whose covariance is v times the projection on interactions. The interaction of () is the number of
+        records.
     cliques : sequence of cliques
         Measured cliques.
     nonnegative : bool
@@ -110,7 +111,8 @@ def residual_least_squares(
     Raises
     ------
     ValueError
-        If there is no measurement, one has another query or several standard deviations, or none determines the total.
+        If there is no measurement, a measurement has another kind of query or several standard deviations, or no
+        measurement determines the total.
 
     References
     ----------

@@ -61,8 +61,8 @@ def reweight(
     Raises
     ------
     ValueError
-        If there is no record or no measurement, one does not fit the domain, none determines the total, or a number is
-        out of range.
+        If there is no record or no measurement, a measurement does not fit the domain, no measurement determines the
+        total, or a number is out of range.
 
     References
     ----------
@@ -145,7 +145,7 @@ class WeightedRecords(CountedModel):
     Parameters
     ----------
     data : Dataset
-        With weights, or one for each record.
+        Records, each with its weight or with weight 1.
 
     Attributes
     ----------

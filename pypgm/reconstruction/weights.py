@@ -63,7 +63,7 @@ def multiplicative_weights(
     ModelTooLargeError
         If a joined set has too many cells.
     ValueError
-        If there is no measurement, one does not fit the domain, or none determines the total.
+        If there is no measurement, a measurement does not fit the domain, or no measurement determines the total.
 
     References
     ----------

@@ -96,9 +96,9 @@ class AuditReport:
     Attributes
     ----------
     findings : tuple of Finding
-        In the order they were made.
+        Findings in the order they were made.
     mechanisms : tuple of str
-        Mechanisms that were checked; empty for all, together with what they rest on.
+        Mechanisms that were checked; empty for all, together with the parts they rest on.
     tier : int
     pypgm, python, numpy, system : str
         Versions, and the machine's kind.
@@ -210,7 +210,7 @@ def read_audit(path: str | os.PathLike[str]) -> AuditReport:
     OSError
         If the file cannot be read.
     ValueError
-        If it is not an audit, or its digest is not that of its content.
+        If the file is not an audit, or its digest does not match its content.
     """
     if Path(path).stat().st_size > _MOST_BYTES:
         raise ValueError(f"{path} has more than {_MOST_BYTES >> 20} MiB: it is not an audit")
@@ -247,7 +247,7 @@ def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:
     Raises
     ------
     ImportError
-        If it is a page and jinja2, the extra ``report``, is not installed.
+        If the report is a page and jinja2, the extra ``report``, is not installed.
     ValueError
         If the name ends otherwise.
     """

@@ -205,7 +205,7 @@ def compare_texts(
     Raises
     ------
     ValueError
-        If they have no column in common, or one has no records.
+        If the tables have no column in common, or a table has no records.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def shown_quantile(column: ColumnPair, value: float) -> str:
 
 
 def shown_number(value: float) -> str:
-    """Return a number to four digits, a large one whole.
+    """Return a number to four digits, or all digits of a large whole part.
 
     Examples
     --------
@@ -294,7 +294,7 @@ class _Column:
         return codes, starts.size + 3
 
     def typed(self, at: int) -> NDArray[Any]:
-        """Return the values of one table: numbers, days since 1970, or texts, of which None is missing."""
+        """Return the values of one table: numbers, days since 1970, or texts; None stands for a missing text."""
         return self.values[at] if self.values else np.array([t or None for t in self.texts[at].tolist()], dtype=object)
 
     def pair(self) -> ColumnPair:

@@ -76,7 +76,7 @@ class Quality:
     def errors(self) -> Mapping[Clique, Factor]:
         """Expected error of each count; for columns the larger one of `Release.expected_error`.
 
-        Drawn true tables of columns need no further estimates; those of pairs would.
+        Drawn true tables of columns need no further estimates; drawn tables of pairs would.
         """
         columns = self.looked_at("columns")
         if self.known is None or not columns:

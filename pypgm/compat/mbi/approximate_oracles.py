@@ -81,6 +81,6 @@ def mirror_descent(domain: Domain, loss_fn: Any, **options: Any) -> CliqueVector
 
 
 def build_graph(*arguments: Any) -> Any:
-    """Refuse to make mbi's own region graph; `pypgm.RegionGraph.saturated` makes the engine's."""
+    """Refuse to make mbi's own region graph; `pypgm.RegionGraph.saturated` makes the region graph of the engine."""
     del arguments
     raise TypeError("mbi's region graph is not made here: pypgm.RegionGraph.saturated(domain, cliques) is the engine's")

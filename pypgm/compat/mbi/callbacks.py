@@ -45,7 +45,7 @@ def default(
 ) -> Callback:
     """Return a callback of the losses of measurements, and of the distance from data, if given.
 
-    The second argument may be a domain or the data: releases differ.
+    The second argument may be a domain or the data, since the releases of mbi differ here.
     """
     answers = list(measurements)
     if domain is not None and not isinstance(domain, Domain):

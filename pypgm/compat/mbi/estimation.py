@@ -90,13 +90,13 @@ class Estimator:
             Number of records; by default from the measurements.
         constraints : sequence of Constraint
         iters : int
-            Oracle calls at most; the search ends at the optimum.
+            Largest number of oracle calls; the search ends earlier at the optimum.
         callback_fn : callable, optional
             Called with the marginals of the loss's cliques every `CALLBACK_EVERY` iterations.
         warm_start, potentials : MarkovRandomField or CliqueVector, optional
-            The start; the model has its cliques if these hold those of the loss.
+            The start; the model takes the cliques of the start if they contain the cliques of the loss.
         tol : float, optional
-            Remaining loss, relative.
+            Relative loss that may remain.
         patience : int
             Not needed: the distance from the optimum is known.
         """

@@ -130,7 +130,7 @@ def maximal_cliques(junction_tree: networkx.Graph[Clique]) -> list[Clique]:
 
 
 def message_passing_order(junction_tree: networkx.Graph[Clique]) -> list[tuple[Clique, Clique]]:
-    """Return all messages, each after those that it depends on."""
+    """Return all messages, each after the messages that it depends on."""
     import networkx
 
     downward = list(networkx.dfs_edges(junction_tree))

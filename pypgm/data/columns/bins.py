@@ -24,13 +24,13 @@ _REACH_STDDEV = 0.7  # standard deviation of the log of how far values reach in 
 class Scattered:
     """A policy in place of `within`: in each bin values have a distribution of their own, the same for all records.
 
-    A bin is halved again and again, and the part of its values that is in the first half is anything, as likely: a
-    Polya tree. Where bins taper, so do they, towards the bound as fast or slow as drawn.
+    A bin is halved again and again, and the part of its values that lies in the first half is drawn uniformly from 0
+    to 1: a Polya tree. Where bins taper, the values taper towards the bound, at a rate that is drawn.
 
     Parameters
     ----------
     tapers : bool
-        Whether the first and the last bin do.
+        Whether values taper in the first and the last bin.
     n_bins : int
     rng : numpy.random.Generator
     """
@@ -166,7 +166,7 @@ class Binned(Column):
 
     @abstractmethod
     def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
-        """Return the values at numbers of steps from zero."""
+        """Return the values that lie the given numbers of steps from zero."""
 
     @property
     def has_dates(self) -> bool:

@@ -68,7 +68,7 @@ class Closed(Column):
     """Whether all other values may have a code of their own."""
 
     def encoder(self) -> Encoder:
-        """Return an encoder that looks values up, and keeps the codes of those that it met."""
+        """Return an encoder that looks values up, and keeps the codes of the values that it has met."""
         books = _Books(self._code)
 
         def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:

@@ -48,7 +48,7 @@ def read_domain(path: str | os.PathLike[str]) -> Domain:
 
 
 def read_json(path: str | os.PathLike[str], needed: str = "JSON") -> object:
-    """Return the content of a JSON file; an object with a name that comes twice is refused.
+    """Return the content of a JSON file; an object that repeats a name is refused.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def label_texts(domain: Domain, attribute: str) -> list[str] | None:
 
 
 def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return names and values as a dictionary; ``ValueError`` if a name comes twice."""
+    """Return names and values as a dictionary; ``ValueError`` if a name is repeated."""
     entries = dict(pairs)
     if len(entries) != len(pairs):
         raise ValueError(f"attribute {first_repeat(name for name, _ in pairs)!r} comes more than once")

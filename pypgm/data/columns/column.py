@@ -173,7 +173,7 @@ class Column(ABC):
         return None if self.other_label is None else self.n_values
 
     def scattered(self, rng: np.random.Generator) -> Column:
-        """Return the column with a drawn distribution of the values within each bin; itself where it has none."""
+        """Return the column with a drawn distribution of values within each bin; itself if it has no bins."""
         del rng
         return self
 
@@ -233,7 +233,7 @@ class Column(ABC):
         Returns
         -------
         ndarray, shape (n_records,)
-            An array of objects if one of numbers or dates cannot hold all values: labels, ``other`` and None.
+            An array of objects if an array of numbers or dates cannot hold all values: labels, ``other`` and None.
         """
         return self.shown(codes, self.drawn(codes, rng))
 

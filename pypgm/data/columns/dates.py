@@ -22,9 +22,9 @@ from pypgm.domain import Label
 Unit = Literal["day", "week", "month", "year", "hour"]
 
 SECONDS = 86_400
-"""In a day."""
+"""Seconds in a day."""
 MONTH = 32
-"""Places of days in a month, of which each has fewer."""
+"""Places for the days of a month; every month has fewer days."""
 MONTHS = {"month": 1, "year": 12}
 """In units that are no number of days."""
 _SHIFT = 719_468  # days from the first of March of the year 0 to 1970

@@ -73,7 +73,8 @@ def image_of(schema: Schema, name: str) -> Image:
     Raises
     ------
     ValueError
-        If the column is not a mapping, or one that tells values within a bin apart: with the names of its sources.
+        If the column is not a mapping, or is a mapping that separates values within one bin; the message names its
+        sources.
     """
     for _, image in images_of(schema, [name]):
         return image

@@ -20,7 +20,7 @@ from pypgm.data.sources.frames import imported
 def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
     """Return names such that each comes after its sources, otherwise in the given order.
 
-    It takes time in proportion to the names and their sources, and no recursion, however long a chain is.
+    The time is proportional to the number of names and sources, and there is no recursion, however long a chain is.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
     Raises
     ------
     ValueError
-        If one follows from itself, by way of others or directly.
+        If a name follows from itself, directly or by way of others.
 
     Examples
     --------

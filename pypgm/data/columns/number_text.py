@@ -57,7 +57,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def mark_problems(decimal: object, thousands: object) -> Iterator[str]:
-    """Yield the problems of the mark of decimals and of the one between groups of digits, which may be empty.
+    """Yield the problems of the decimal mark, and of the mark between groups of digits, which may be empty.
 
     Examples
     --------

@@ -21,7 +21,7 @@ Values: TypeAlias = Sequence[Any] | NDArray[Any]
 """Raw values of one column: texts of a file, or an array of any type."""
 
 Exact: TypeAlias = int | Decimal | Fraction
-"""Exact numbers, of which equal ones have one hash."""
+"""Exact numbers; equal numbers have equal hashes."""
 
 EXACT = 1 << 53
 """Below it a double holds every whole number; from there on one stands for several."""
@@ -36,7 +36,7 @@ BY_VALUE = frozenset(
     {NoneType, str, bool, int, float, Decimal, Fraction, datetime.date}
     | {t for t in np.sctypeDict.values() if issubclass(t, np.number | np.bool_ | np.str_)} - {np.timedelta64}
 )
-"""Types whose equal values are one value: not times, of which those of several zones are equal."""
+"""Types whose equal values are one value: not times, since times in different zones can be equal."""
 
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")  # of times, from coarse to fine
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -68,7 +68,7 @@ def bare(value: object) -> object:
 def plain(value: object) -> object:
     """Return a value as None, a text without spaces around it, a boolean, number, date, time or span of time.
 
-    All else is itself.
+    Any other value is returned unchanged.
 
     Examples
     --------

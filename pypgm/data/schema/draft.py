@@ -255,7 +255,7 @@ def draft_schema(source: Source) -> dict[str, Any]:
     OSError
         If the file cannot be read.
     ValueError
-        If it is not a table with a header, a name comes twice in it, or there is no column to declare.
+        If it is not a table with a header, the header repeats a name, or there is no column to declare.
 
     Examples
     --------

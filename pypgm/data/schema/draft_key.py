@@ -53,7 +53,7 @@ _ENDING = re.compile(f"(.+?)(?:{'|'.join(sorted(_NUMBERS, key=len, reverse=True)
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a name in small letters, a number taken off its end.
+    """Return the words of a name in small letters, without a number at its end.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _words(name: str) -> set[str]:
 
 
 def is_of_persons(name: str) -> bool:
-    """Return whether a name is one of numbers of persons.
+    """Return whether a name suggests numbers that identify persons.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def is_of_persons(name: str) -> bool:
 
 
 def is_of_quantities(name: str) -> bool:
-    """Return whether a name is one of quantities, of times or of postcodes.
+    """Return whether a name suggests quantities, times or postcodes.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def _of_codes(mask: str, texts: Sequence[str], counts: Mapping[str, int], *, is_
 
 
 def _is_token(texts: Sequence[str]) -> bool:
-    """Return whether texts of one length, half of them with digits, are few of those that their characters could make.
+    """Return whether texts of one length, half of them with digits, are few among all that their characters could make.
 
     Examples
     --------

@@ -102,5 +102,5 @@ class DateReader:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number as most files have it."""
+    """Return whether a text is a number as most files write numbers."""
     return _NUMBER.fullmatch(text) is not None

@@ -86,7 +86,7 @@ def _values(domain: Domain, name: str, value: object, schema: Schema | None) -> 
 
 
 def _is_value(given: object) -> bool:
-    """Return whether an object may be a value of a table, and no likelihood, say."""
+    """Return whether an object may be a value of a table, rather than, for example, a likelihood."""
     value = plain(given)
     return value is None or isinstance(
         value, str | int | float | Decimal | Fraction | datetime.date | datetime.timedelta

@@ -238,10 +238,10 @@ def _joined(parts: Sequence[Keys]) -> Keys:
 class Selection:
     """The records that are kept of each person, decided for each person by that person's records alone.
 
-    The records of a person are put in the order of their content, which is none of the table's. Where they are too
-    many, a hash of the person, the place in that order and a secret says which are kept. Records that are alike may
-    stand for each other: so the records that are kept are a function of the secret and of the person's records, as a
-    multiset. Records without a person are kept.
+    The records of a person are sorted by their content, whatever their order in the table. If they are too many, a
+    hash of the person, the place in that order and a secret decides which are kept. Equal records may stand for each
+    other, so the records that are kept are a function of the secret and of the person's records, as a multiset. Records
+    without a person are kept.
 
     Beyond some millions of records, the compared data (24 bytes per record: hashes and a row) lie in files without a
     name, each of which holds the records of some persons and is sorted by itself.

@@ -22,7 +22,7 @@ _ORDER = re.compile("<=|>=|<|>")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rule that values of a column never exceed those of another, by the meaning of the columns.
+    """Rule that values of one column never exceed the values of another, by the meaning of the columns.
 
     It forbids two bins none of whose values fit together, and leaves bins that overlap, and nulls, alone.
 

@@ -195,7 +195,7 @@ def broken_rules(
 def drawn_by_rules(
     rules: Sequence[AnyRule], columns: Mapping[str, Column], draw: Callable[[int | None], Dataset]
 ) -> Dataset:
-    """Return records that keep all rules; those that break one are drawn again.
+    """Return records that keep all rules; records that break a rule are drawn again.
 
     They are distributed as the records that keep the rules are where records are drawn independently.
 

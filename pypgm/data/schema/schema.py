@@ -90,7 +90,7 @@ class Relations:
         return {name: self._steps.get(name, column) for name, column in self._columns.items()}
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """Return which columns are read for the codes of some."""
+        """Return the columns that are read to compute the codes of some columns."""
         needed = dict.fromkeys(names)
         for name in names:
             if isinstance(column := self._columns.get(name), Difference):
@@ -303,16 +303,17 @@ class Schema(Declaration):
         Parameters
         ----------
         frame : data frame, or mapping of str to sequence or ndarray of shape (n_records,)
-            Texts, numbers, dates; a column for each of the schema. A frame is one of pandas, polars, pyarrow, or what
-            else offers the Arrow C stream, and needs the extra ``[frames]``.
+            Texts, numbers, dates; a column for each column of the schema. A frame is a frame of pandas, polars or
+            pyarrow, or any other object with the Arrow C stream interface, and needs the extra ``[frames]``.
         ignore_extra : bool
-            Leave out columns that the schema has not, instead of refusing them. Columns of `drop` are always left out.
+            Leave out columns that the schema does not have, instead of refusing them. Columns of `drop` are always left
+            out.
 
         Raises
         ------
         ValueError
             With every fault: columns missing or unknown, and for each column the first row whose value does not
-            fit. The value is never told.
+            fit. The error never shows the value.
 
         Examples
         --------
@@ -404,7 +405,7 @@ class Schema(Declaration):
     def from_dict(
         cls, fields: object, name: str = "the schema", folder: str | os.PathLike[str] | None = None
     ) -> Schema | OpenSchema:
-        """Return the schema of a parsed file: an `OpenSchema` where a column of it is open.
+        """Return the schema of a parsed file: an `OpenSchema` if one of its columns is open.
 
         Parameters
         ----------
@@ -413,7 +414,8 @@ class Schema(Declaration):
         name : str
             Name of the schema in errors.
         folder : str or path-like, optional
-            Folder of the files of mappings that it names; without it none is read, and such a name is refused.
+            Folder of the mapping files that the schema names; without a folder, a schema that names such a file is
+            refused.
 
         Raises
         ------
@@ -601,7 +603,7 @@ class OpenSchema(Declaration):
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
-    """Read a schema from a JSON or YAML file: an `OpenSchema` where a column of it is open.
+    """Read a schema from a JSON or YAML file: an `OpenSchema` if one of its columns is open.
 
     A schema is public: write it from public knowledge of the columns, never from the records. A file of `read_domain`
     is one too.
@@ -644,7 +646,7 @@ def as_any_schema(schema: SchemaLike) -> Schema | OpenSchema:
     Raises
     ------
     TypeError
-        If it is none of them.
+        If it is none of these four.
     """
     if isinstance(schema, Schema | OpenSchema):
         return schema
@@ -663,7 +665,7 @@ def as_schema(schema: SchemaLike) -> Schema:
     Raises
     ------
     TypeError
-        If it is none of them.
+        If it is none of these four.
     ValueError
         If something of it has to be found first.
 

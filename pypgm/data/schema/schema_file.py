@@ -63,7 +63,7 @@ def parse_yaml(text: str) -> object:
     Raises
     ------
     ValueError
-        If it is not YAML, has an alias, a tag or several documents, or a name comes twice in an object.
+        If it is not YAML, has an alias, a tag or several documents, or an object repeats a name.
     ImportError
         If PyYAML is not installed.
 
@@ -240,7 +240,7 @@ def read_object(path: str | os.PathLike[str]) -> object:
     OSError
         If the file cannot be read.
     ValueError
-        If it is of another form, or a name comes twice in an object.
+        If it is of another form, or an object repeats a name.
     ImportError
         If it is YAML, and PyYAML is not installed.
     """

@@ -63,7 +63,7 @@ class CountedTable(ABC):
         """
 
     def _part(self, n_records: int) -> Self:
-        """Return the same table for some of its records, of which none is counted yet."""
+        """Return the same table for some of its records, before any is counted."""
         part = copy.copy(self)
         CountedTable.__init__(part, self.schema)
         part._n_records = n_records

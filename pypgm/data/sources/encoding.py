@@ -142,12 +142,12 @@ def columns_of(domain: Domain, *, with_nulls: bool = False) -> dict[str, Column]
 
 
 def as_column(name: str, given: object) -> Column | OpenColumn | Made:
-    """Return the column of a declaration; a size stands for `Codes`, labels for `Categorical`, ordinal if all numbers.
+    """Return the column of a declaration; a size stands for `Codes`, labels for `Categorical`, ordinal if numbers.
 
     Raises
     ------
     TypeError
-        If it is none of these.
+        If it is not of one of these kinds.
     """
     if isinstance(given, Column | OpenColumn | Made):
         return given

@@ -179,7 +179,7 @@ class EngineTable(CountedTable):
     schema : Schema, Domain, mapping or path
         Declarations of its columns.
     ignore_extra : bool
-        Leave out columns that the schema has not, instead of refusing them.
+        Leave out columns that the schema does not have, instead of refusing them.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from pypgm.data.sources.frames import imported
 Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "second"]
 AtLeast: TypeAlias = Callable[[float], Expression]
 
-_MOST_TEXTS = 20_000  # distinct texts of a column, all of which the query contains
+_MOST_TEXTS = 20_000  # distinct texts of a column; the query contains all of them
 _NONE = -1  # code of a misfit
 _TO_MONDAY = 2  # from the first of March of the year 0, a Wednesday, back to a Monday
 _EPOCH = datetime.datetime(1970, 1, 1)

@@ -31,7 +31,7 @@ def as_columns(frame: object) -> dict[str, Values]:
     Raises
     ------
     TypeError
-        If it is none of these, or a name is not a text.
+        If it is not of one of these kinds, or a name is not a text.
     ValueError
         If two columns of a frame have one name.
     ImportError
@@ -172,7 +172,7 @@ def imported(module: str, what: str, extra: str) -> Any:  # noqa: ANN401 - a mod
 
 
 def as_values(values: Any) -> Values:  # noqa: ANN401 - a column of any library
-    """Return a column of a mapping: a series as an array, all else unchanged."""
+    """Return a column of a mapping: a series as an array, anything else unchanged."""
     if isinstance(values, list | tuple | np.ndarray) or not hasattr(values, "__array__"):
         given: Values = values
         return given

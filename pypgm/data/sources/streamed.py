@@ -257,7 +257,7 @@ def _key_in_duckdb(name: str, kind: str) -> str:
 
 
 def _scan_files(files: Sequence[CsvFile | ParquetFile], schema: Schema, ignore_extra: bool) -> StreamedTable:
-    """Return the table in files of one kind, in each of which columns may have another order, and another type."""
+    """Return the table in files of one kind; the order and the types of columns may differ between files."""
     if len(set(map(type, files))) != 1:
         raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
     for file in files:
