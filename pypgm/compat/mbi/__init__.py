@@ -13,6 +13,8 @@ from pypgm.compat.mbi import extensions as extensions
 from pypgm.compat.mbi import junction_tree as junction_tree
 from pypgm.compat.mbi import marginal_loss as marginal_loss
 from pypgm.compat.mbi import marginal_oracles as marginal_oracles
+from pypgm.compat.mbi._model_summary import ModelSummary as ModelSummary
+from pypgm.compat.mbi._model_summary import summarize as summarize
 from pypgm.compat.mbi._serialization import load as load
 from pypgm.compat.mbi._serialization import save as save
 from pypgm.compat.mbi.callbacks import set_log_fn as set_log_fn
@@ -27,8 +29,6 @@ from pypgm.compat.mbi.estimation import MarginalOracle as MarginalOracle
 from pypgm.compat.mbi.estimation import Model as Model
 from pypgm.compat.mbi.estimation import Projectable as Projectable
 from pypgm.compat.mbi.factor import Factor as Factor
-from pypgm.compat.mbi.junction_tree import ModelSummary as ModelSummary
-from pypgm.compat.mbi.junction_tree import summarize as summarize
 from pypgm.compat.mbi.marginal_loss import DatavectorQuery as DatavectorQuery
 from pypgm.compat.mbi.marginal_loss import LinearMeasurement as LinearMeasurement
 from pypgm.compat.mbi.marginal_loss import MarginalLossFn as MarginalLossFn
