@@ -95,10 +95,9 @@ class PrivateColumn(Guarded):
     attribute. No value is looked at before a charge, and none can raise an error:
 
     - as a number, a value is read by ``float``; numbers too large are infinite; NaN, None, text that is not a number
-    and all other values are nulls, which have no rank and are counted in no cell;
+      and all other values are nulls, which have no rank and are counted in no cell;
     - as a key, a value is itself if it is text or an integer (1.0 and True are 1); all other values are nulls, which
-    are
-      never released.
+      are never released.
 
     Parameters
     ----------

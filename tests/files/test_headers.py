@@ -82,9 +82,13 @@ def said(header, arrays):
 
 
 def same(one, other):
-    """Return whether headers say the same: numbers by their value, what is left out by its default, marks add up."""
+    """Return whether headers say the same: numbers by their value, what is left out by its default, marks add up.
+
+    A release whose kind is left out, as in files before there were kinds, is of the kind that its mechanism makes.
+    """
     if isinstance(one, dict) and isinstance(other, dict):
-        names = [k for k in one | other if k != "not_private"]
+        left_out = {"not_private"} if "kind" in other or "mechanism" not in other else {"not_private", "kind"}
+        names = [k for k in one | other if k not in left_out]
         return all(same(one.get(k), other[k]) if k in other else one[k] in DEFAULTS for k in names)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
