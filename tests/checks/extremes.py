@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import GAUSSIAN, LAPLACE, Noise
+from pypgm.audit.laws import NOISES, Noise
 from pypgm.audit.pairs import table
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.trace import Draw, observe
@@ -212,7 +212,7 @@ def check_odd_laws(draws: int = 30_000) -> Finding:
     """Draw noise of odd rational parameters and odd coins from given words, and compare them with their laws."""
     defects: list[tuple[str, str]] = []
     for number, scale in enumerate(_ODD):
-        for law in (LAPLACE, GAUSSIAN):
+        for law in NOISES:
             wide = _seeded(Sampler(number), law, Fraction(1 << 23), 1000)
             if np.unique(wide).size < 0.99 * wide.size:
                 defects.append(("shared stream", f"{law.short} noise of scale 2^23 repeats itself in 1000 draws"))
@@ -223,8 +223,10 @@ def check_odd_laws(draws: int = 30_000) -> Finding:
         kept = int(PoissonSample(rate, 1).kept(draws, Sampler(number)).sum())
         if abs(kept - draws * rate) > 7 * math.sqrt(draws * rate * (1 - rate)):
             defects.append(("wrong law", f"coins of {rate} keep {kept} of {draws}"))
-    return finding("odd parameters", "noise and coins", defects, f"{3 * len(_ODD)} laws, {draws} draws each")
+    return finding(
+        "odd parameters", "noise and coins", defects, f"{(len(NOISES) + 1) * len(_ODD)} laws, {draws} draws each"
+    )
 
 
 def _seeded(sampler: Sampler, law: Noise, scale: Fraction, n: int) -> NDArray[np.int64]:
-    return (sampler.laplace(scale) if law is LAPLACE else sampler.gaussian(scale**2))(np.zeros(n, dtype=np.int64))
+    return getattr(sampler, law.short)(scale**law.power)(np.zeros(n, dtype=np.int64))

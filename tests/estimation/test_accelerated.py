@@ -16,6 +16,7 @@ from pypgm.estimation import accelerated
 from pypgm.estimation.independence import _one_ways as one_ways
 from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.limits import Limits
+from pypgm.estimation.methods import METHODS
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.models._estimate import estimated
 from pypgm.queries import Partition
@@ -43,7 +44,7 @@ def error(model, truth):
 @pytest.mark.parametrize(
     "options",
     [
-        *({"method": m} for m in ("mirror_descent", "dual_averaging", "interior_gradient", "universal", "lbfgs")),
+        *({"method": m} for m in METHODS if m != "accelerated"),
         {"stepsize": 1e-3},
         {"warm_start": pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, CLIQUES), 1000.0)},
     ],

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pypgm
+from pypgm.estimation.methods import METHODS
 
 DOMAIN = pypgm.Domain({"a": 2, "b": 3, "c": 2})
 TOLD = [
@@ -17,12 +18,7 @@ TOLD = [
 @pytest.mark.parametrize(
     ("options"),
     [
-        {"method": "accelerated"},
-        {"method": "mirror_descent"},
-        {"method": "dual_averaging"},
-        {"method": "interior_gradient"},
-        {"method": "lbfgs"},
-        {"method": "universal"},
+        *({"method": method} for method in METHODS),
         {"method": "mirror_descent", "loss": "l1"},
         {"oracle": "region_graph"},
     ],

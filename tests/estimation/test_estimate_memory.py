@@ -105,15 +105,10 @@ print(*estimated(kind, 200 if kind == "chain" else 40))
 @pytest.mark.parametrize(
     ("method", "stop", "loss"),
     [
+        *((method, "optimum", "l2") for method in METHODS),
         ("accelerated", "validated", "l2"),
-        ("accelerated", "optimum", "l2"),
         ("accelerated", "optimum", "huber"),
-        ("mirror_descent", "optimum", "l2"),
         ("mirror_descent", "optimum", "l1"),
-        ("dual_averaging", "optimum", "l2"),
-        ("interior_gradient", "optimum", "l2"),
-        ("universal", "optimum", "l2"),
-        ("lbfgs", "optimum", "l2"),
     ],
 )
 @pytest.mark.parametrize("kind", ["chain", "pairs"])

@@ -128,8 +128,7 @@ def test_where_there_are_publicly_no_records_nothing_is_fitted():
 
 
 ODD = {"rounds": 5, "samples": 5}
-EVERY = {n: {} for n in ("wide", "mst", "aim", "mwem", "privbayes", "hdmm", "adaptive_grid", "screen")}
-EVERY |= {"dualquery": ODD, "fem": ODD, "jam": {"public": DATA}}
+EVERY = {name: {} for name in mechanism_names()} | {"dualquery": ODD, "fem": ODD, "jam": {"public": DATA}}
 PURE = {"mwem", "privbayes", "dualquery", "fem"}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import GAUSSIAN, LAPLACE, LAWS, SAMPLERS, Noise
+from pypgm.audit.laws import LAWS, NOISES, SAMPLERS, Noise
 from pypgm.audit.pairs import table
 from pypgm.audit.trace import core_with
 from pypgm.errors import BudgetError
@@ -50,7 +50,7 @@ def scripted(outcome: Callable[[NDArray[np.int64]], Any]) -> Iterator[list[Drawn
 
         return draw
 
-    with core_with(**{name: sampler(name) for law in (GAUSSIAN, LAPLACE) for name in law.samplers}):
+    with core_with(**{name: sampler(name) for law in NOISES for name in law.samplers}):
         yield drawn
 
 
