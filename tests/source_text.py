@@ -11,7 +11,7 @@ import pypgm
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import SAMPLERS
 
-__all__ = ["check_source"]
+__all__ = ["CHARGE_FIRST", "ROOMS", "check_source"]
 
 _CORE = Path(__file__).parents[1] / "cpp" / "core"
 _BANNED_MODULES = (
@@ -30,7 +30,7 @@ _DRAWS = {*SAMPLERS, "flip_coins", "SeededWords"}
 _SAME = {"access.py", "charge.py", "private_table.py", "trusted_query.py"}
 _SAMPLER = "sampler.py"  # the one module that draws with the core
 _SOURCE = "random_bits.cpp"  # the one file that asks the operating system
-_ROOMS = (
+ROOMS = (
     "privacy",
     "mechanisms",
     "release.py",
@@ -38,7 +38,7 @@ _ROOMS = (
     *(f"mrf/{m}.py" for m in ("private_learning", "regression_plans", "frank_wolfe", "stability")),
     *(f"bayes/private_{m}.py" for m in ("learning", "structure")),
 )
-_CHARGE_FIRST = {"frank_wolfe.py", "stability.py"}  # beside those of privacy, whose steps may reach the records
+CHARGE_FIRST = {"frank_wolfe.py", "stability.py"}  # beside those of privacy, whose steps may reach the records
 
 
 def check_source(package: Path = Path(pypgm.__file__).parent, core: Path = _CORE) -> Finding:
@@ -48,7 +48,7 @@ def check_source(package: Path = Path(pypgm.__file__).parent, core: Path = _CORE
     the records but by the steps of a private table.
     """
     found, files = [], 0
-    rooms = [package / room for room in _ROOMS]
+    rooms = [package / room for room in ROOMS]
     for path in [p for r in rooms for p in (sorted(r.rglob("*.py")) if r.is_dir() else [r] if r.exists() else [])]:
         files += 1
         found += [("unsafe source", f"{path.name}:{line} uses {what}") for line, what in _banned(path)]
@@ -68,7 +68,7 @@ def _banned(path: Path) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Attribute) and node.attr in _BANNED_NAMES:
             yield node.lineno, f".{node.attr}"
         elif isinstance(node, ast.Attribute) and node.attr == "trusted_access":
-            if path.parent.name != "privacy" and path.name not in _CHARGE_FIRST:
+            if path.parent.name != "privacy" and path.name not in CHARGE_FIRST:
                 yield node.lineno, ".trusted_access beside the steps of a private table"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BANNED_CALLS:
             if not (node.func.id == "id" and path.name in _SAME):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.audit.laws import GAUSSIAN, LAPLACE, Noise
+from pypgm.audit.laws import GAUSSIAN, Noise
 from pypgm.audit.pairs import Pair, table
 from pypgm.audit.samplers import ALPHA, draw
 from pypgm.audit.trace import Draw, Mechanism, observe
@@ -176,6 +176,6 @@ def _opendp(law: Noise, scale: float, n: int) -> NDArray[np.int64]:
 
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    distance = dp.l1_distance(T="i64") if law is LAPLACE else dp.l2_distance(T=float)
+    distance = dp.l1_distance(T="i64") if law.power == 1 else dp.l2_distance(T=float)
     measurement = getattr(dp.m, f"make_{law.short}")(domain, distance, scale)
     return np.array(measurement([0] * n), dtype=np.int64)
