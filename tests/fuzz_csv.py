@@ -10,10 +10,10 @@ from pathlib import Path
 import fuzz_schema
 import numpy as np
 from mutating import NUMBERS, ODD, mutated_text
-from table_drafts import draft_schema
 
 import pypgm
 from pypgm.data import scan
+from pypgm.data.draft import draft_schema
 
 SUFFIX = ".csv"
 TOKENS = [

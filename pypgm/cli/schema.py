@@ -8,10 +8,9 @@ import sys
 from pypgm.cli.arguments import Verbs, add_dialect, add_table, add_verb, check_places, dialect
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
-from pypgm.data.schema.draft import draft_schema
-from pypgm.data.schema.typed_draft import draft_text
+from pypgm.data.draft.draft import draft_schema
+from pypgm.data.draft.typed import draft_text
 from pypgm.data.sources.files import write_text
-from pypgm.data.sources.source import open_source
 
 _DESCRIPTION = """\
 Draft the schema of a table, to be edited. The draft comes from the records and is NOT private: everything that was read
@@ -39,7 +38,7 @@ def add_to(commands: Verbs) -> None:
 def _init(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         check_places([arguments.table], [arguments.out], (".json", ".yaml", ".yml"))
-    draft = draft_schema(open_source(arguments.table, arguments.duckdb_table, dialect(arguments)))
+    draft = draft_schema(arguments.table, arguments.duckdb_table, **dialect(arguments)._asdict())
     if arguments.json and arguments.out is None:
         present(arguments, {"schema": draft}, ())
         return

@@ -7,9 +7,9 @@ from typing import Any
 
 import pypgm
 from pypgm._base.numeric import numpy_seed
-from pypgm.data.schema.draft_column import share_of_each
+from pypgm.data.draft.column import share_of_each
+from pypgm.data.draft.typed import draft_text, typed_draft
 from pypgm.data.schema.schema import SchemaLike, as_any_schema
-from pypgm.data.schema.typed_draft import draft_text, typed_draft
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
 

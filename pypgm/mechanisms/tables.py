@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pypgm.data.columns.derived_images import read_names
+from pypgm.data.draft.typed import draft_text, typed_draft
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_schema
-from pypgm.data.schema.typed_draft import draft_text, typed_draft
 from pypgm.data.sources.source import EncodedRecords, Source
 from pypgm.domain import Domain, as_cliques
 from pypgm.mechanisms.run import DEFAULTS, Options

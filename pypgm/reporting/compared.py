@@ -24,7 +24,7 @@ from pypgm.data.columns.column import Column, Reader
 from pypgm.data.columns.dates import day_in
 from pypgm.data.columns.number_text import WRITTEN, written_as
 from pypgm.data.columns.numbers import number_in
-from pypgm.data.schema.draft_column import NULLS
+from pypgm.data.draft.column import NULLS
 from pypgm.data.sources.files import write_text
 from pypgm.reporting.drawings import squares_of
 from pypgm.reporting.template import rendered

@@ -9,11 +9,11 @@ from contextlib import closing
 import numpy as np
 import pytest
 from engines import ENGINES
-from table_drafts import draft_schema
 
 import pypgm
 from pypgm.data import JSON_SCHEMA
-from pypgm.data.schema.typed_draft import draft_text
+from pypgm.data.draft import draft_schema
+from pypgm.data.draft.typed import draft_text
 
 MARKS = [
     "",

@@ -6,11 +6,11 @@ import inspect
 import random
 
 import pytest
-from table_drafts import draft_schema
 
 import pypgm
 from pypgm.data import Categorical, Integer, Real
 from pypgm.data.columns.number_text import WRITTEN, marked_number, plain_number, written_as
+from pypgm.data.draft import draft_schema
 from pypgm.data.sources import arrow_csv
 from pypgm.data.sources.dialect import Dialect, DialectOptions
 from pypgm.data.sources.table import read_open_table

@@ -11,12 +11,12 @@ import warnings
 
 import numpy as np
 import pytest
-from table_drafts import draft_schema
 
 import pypgm
 from pypgm import Schema, cli, read_table
 from pypgm.data import OpenSet
-from pypgm.data.schema.typed_draft import draft_text
+from pypgm.data.draft import draft_schema
+from pypgm.data.draft.typed import draft_text
 from pypgm.data.sources.frames import as_frame
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning
 from pypgm.privacy import settle

@@ -7,11 +7,11 @@ import json
 import random
 
 import pytest
-from table_drafts import draft_schema
 
 import pypgm
 from pypgm import cli
 from pypgm.data.columns.number_text import sign_of
+from pypgm.data.draft import draft_schema
 
 DAY = datetime.date(1930, 1, 1)
 WORDS = ["stable", "pain", "home", "clear", "review", "bloods"]

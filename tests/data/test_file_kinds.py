@@ -11,12 +11,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from table_drafts import draft_schema
 
 import pypgm
 from pypgm._base.file_kind import START, file_kind
 from pypgm.bayes import BayesianNetwork
 from pypgm.cli import main
+from pypgm.data.draft import draft_schema
 from pypgm.data.sources.dialect import Dialect
 from pypgm.data.sources.streamed import scan
 

@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from table_drafts import draft_schema
 
 import pypgm
 from pypgm.cli import main
 from pypgm.data import Boolean, Categorical, Date, Integer, Real
+from pypgm.data.draft import draft_schema
 
 SCHEMA = pypgm.Schema(
     {

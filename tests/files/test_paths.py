@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-from table_drafts import draft_schema
 
 import pypgm
 from pypgm import bayes, cli
@@ -13,6 +12,7 @@ from pypgm.cli.arguments import workload_named
 from pypgm.cli.command import _VERBS as VERBS
 from pypgm.comparison import is_table
 from pypgm.data import scan
+from pypgm.data.draft import draft_schema
 from pypgm.io import read_uai_evidence, read_uai_model, write_uai_evidence
 from pypgm.mechanisms.related_release import RelatedRelease
 

@@ -23,13 +23,13 @@ from pypgm.data.columns.made import Cells, Fake, Made, in_order, made_in_order
 from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.columns.within import values_within
 from pypgm.data.dataset import Dataset
+from pypgm.data.draft.draft import FIRST_LINE, draft_schema
+from pypgm.data.draft.typed import draft_text, typed_draft
 from pypgm.data.schema.declaration import Declaration
-from pypgm.data.schema.draft import FIRST_LINE, draft_schema
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema.schema_file import declarations, read_object, with_mappings
-from pypgm.data.schema.typed_draft import draft_text, typed_draft
-from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
+from pypgm.data.sources.dialect import DIALECT_DEFAULTS, DialectOptions
 from pypgm.data.sources.encoding import columns_of, encoded, problems_error, refuse
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
@@ -528,7 +528,7 @@ class Schema(Declaration):
         >>> draft.notes["age"]
         'low and high were read from the records: replace them by publicly known limits'
         """
-        fields = draft_schema(open_source(source, table, Dialect.of_options("draft", dialect)))
+        fields = draft_schema(source, table, **dialect)
         if fields.get("warning", "").startswith(FIRST_LINE):
             warnings.warn(FIRST_LINE, DraftWarning, stacklevel=2)
         return cls.from_dict(fields)

@@ -15,7 +15,7 @@ from pypgm.data.columns.column import Column, as_tuple
 from pypgm.data.columns.dates import Resolution
 from pypgm.data.columns.numbers import Real
 from pypgm.data.columns.values import plain
-from pypgm.data.schema.draft_column import BINS, SHARE, resolution_of, share_of_each
+from pypgm.data.draft.column import BINS, SHARE, resolution_of, share_of_each
 from pypgm.data.schema.schema_file import KINDS
 from pypgm.data.sources.layout import Family, decimals_of, family_of
 from pypgm.data.sources.source import Source

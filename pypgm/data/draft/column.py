@@ -14,8 +14,8 @@ from typing import Any
 from pypgm.data.columns.dates import Resolution, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
-from pypgm.data.schema.draft_key import LEAST, Key, is_all_different, is_spread, key_of
-from pypgm.data.schema.draft_readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
+from pypgm.data.draft.key import LEAST, Key, is_all_different, is_spread, key_of
+from pypgm.data.draft.readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
 from pypgm.domain import listed
 
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
