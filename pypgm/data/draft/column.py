@@ -13,7 +13,7 @@ from typing import Any
 from pypgm.data.columns.dates import Resolution, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
-from pypgm.data.draft.gaps import LISTED, are_codes, is_list, missing_codes
+from pypgm.data.draft.gaps import LISTED, is_list, is_short, is_sparse, missing_codes
 from pypgm.data.draft.key import LEAST, Key, is_all_different, is_spread, key_of
 from pypgm.data.draft.readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
 from pypgm.data.draft.warnings import note, warn
@@ -154,6 +154,7 @@ class Seen:
             if _boolean(rest):
                 return marks
         tried = Seen(*self._given)
+        ways: list[DateReader | NumberReader]
         ways = [*tried.dates.values(), *([tried.numbers] if tried.numbers else []), *map(NumberReader, tried._able)]
         n_odd = len(values) - 1 if self.is_typed else min(_ODD, max(1, len(values) // 10), len(values) - _READ)
         for reader in ways:
@@ -214,7 +215,19 @@ class Seen:
         if dates is None:
             return {}
         form = dates.form if self.is_typed or len(dates.written) > 1 else dates.form or next(iter(dates.written))
+        counts: Counter[datetime.datetime] = Counter()
+        for text, count in self.values.items():
+            counts[dates.read(text)] += count
+        is_first = all(time.day == 1 and time.time() == datetime.time() for time in counts)
+        days = Counter[float]()
+        for time, count in counts.items():
+            days[float(time.toordinal())] += count
+        if not is_first and not self.is_typed and is_short(days) and is_sparse(days, 1):
+            texts = sorted(self.values, key=dates.read)
+            return {"kind": "categorical", "values": texts, "ordinal": True, "warning": note("values")}
         fields = {"kind": "date", **_date_ends(dates)} | ({"format": form} if form else {})
+        if is_first and fields["resolution"] in {"month", "quarter", "year"}:
+            fields["within"] = "lower"
         warn(fields, note("bounds"))
         if len(self.dates) > 1:
             warn(fields, note("format?", *(other for other in self.dates if other != form)))
@@ -236,7 +249,7 @@ class Seen:
         unit = 1.0 if read.is_whole else 10.0**-read.decimals
         if len(values) < DISTINCT and is_list(counts, unit):
             return _listed_numbers(read, values, is_typed=self.is_typed)
-        if len(values) < DISTINCT and are_codes(counts, unit):
+        if LISTED < len(values) < DISTINCT and is_sparse(counts, unit):
             return {"kind": "open", "share": SHARE, "warning": note("codes?")}
         fields, width = _whole(read) if read.is_whole else _real(read)
         if not fields:
@@ -267,7 +280,7 @@ def _boolean(values: Mapping[str, int]) -> dict[str, Any]:
 def _listed_numbers(read: NumberReader, values: Mapping[str, int], *, is_typed: bool) -> dict[str, Any]:
     """Return the declaration of a list of numbers, or of their texts in this order where their spelling varies."""
     texts = sorted(values, key=read.read)
-    numbers = [_rounded(read.read(text)) for text in texts]
+    numbers = [int(number) if number.is_integer() else number for number in map(read.read, texts)]
     decimals = max(len(text.partition(".")[2]) for text in texts)
     fields: dict[str, Any] = {"kind": "categorical", "values": numbers}
     if not is_typed and (read.marks_seen or texts != [str(number) for number in numbers]):

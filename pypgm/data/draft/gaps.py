@@ -101,9 +101,10 @@ def _gaps(counts: Mapping[float, int], unit: float) -> tuple[NDArray[np.bool_], 
     """Return whether numbers lie between neighbours, and whether records would have them if they were possible."""
     numbers = np.array(sorted(counts))
     records = np.array([counts[number] for number in numbers.tolist()])
-    between = np.round(np.diff(numbers) / unit) - 1
     fewest = np.minimum(records[1:], records[:-1])
-    return between > 0, (between * fewest >= _EXPECTED) & (fewest >= _SURELY)
+    with np.errstate(over="ignore"):  # of numbers near the largest ones
+        between = np.round(np.diff(numbers) / unit) - 1
+        return between > 0, (between * fewest >= _EXPECTED) & (fewest >= _SURELY)
 
 
 def is_list(counts: Mapping[float, int], unit: float) -> bool:
@@ -121,21 +122,30 @@ def is_list(counts: Mapping[float, int], unit: float) -> bool:
     >>> is_list({0.0: 900, 6.55: 80, 12.75: 20}, 0.01), is_list(dict.fromkeys(range(20, 65), 30), 1)
     (True, False)
     """
-    if not 1 < len(counts) <= LISTED or sum(counts.values()) < _REPEATED * len(counts):
+    if not is_short(counts):
         return False
     low, high = min(counts), max(counts)
     return bool(_gaps(counts, unit)[1].any()) or (high - low) / unit >= 2 * LISTED
 
 
-def are_codes(counts: Mapping[float, int], unit: float) -> bool:
-    """Return whether a column has many numbers that repeat, and none between nearly all neighbours.
+def is_short(counts: Mapping[float, int]) -> bool:
+    """Return whether there are a few numbers, and these repeat.
 
     Examples
     --------
-    >>> are_codes(dict.fromkeys(range(1010, 9750, 90), 15), 1), are_codes(dict.fromkeys(range(0, 500), 15), 1)
+    >>> is_short({1: 20, 2: 30}), is_short({1: 2, 2: 3}), is_short(dict.fromkeys(range(99), 30))
+    (True, False, False)
+    """
+    return 1 < len(counts) <= LISTED and sum(counts.values()) >= _REPEATED * len(counts)
+
+
+def is_sparse(counts: Mapping[float, int], unit: float) -> bool:
+    """Return whether there are gaps between nearly all numbers, where others would be expected if they could be any.
+
+    Examples
+    --------
+    >>> is_sparse(dict.fromkeys(range(1010, 9750, 90), 15), 1), is_sparse(dict.fromkeys(range(500), 15), 1)
     (True, False)
     """
-    if len(counts) <= LISTED:
-        return False
     is_gap, is_empty = _gaps(counts, unit)
-    return bool(is_gap.mean() >= _NEARLY_ALL and is_empty.sum() >= _NEARLY_ALL * is_gap.sum())
+    return bool(is_gap.size and is_gap.mean() >= _NEARLY_ALL and is_empty.sum() >= _NEARLY_ALL * is_gap.sum())
