@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
-from pypgm.data.draft.structure import Blanks, Dependences, Orders
+from pypgm.data.draft.structure import Blanks, Dependences, Orders, Structure
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.sources.dialect import Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame, as_columns
@@ -92,15 +92,15 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     """
     opened = open_source(source, table, Dialect.of_options("draft", dialect))
     opened.dialect.check()
-    seen, dependences, blanks, orders = _read(opened)
+    seen, structure = _read(opened)
     keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
     columns, dropped = _declared(seen, keys)
     if not columns:
         why = "each is empty, a key, or has a different value in each record"
         raise ValueError(f"{opened.name} has no column to declare: {why}")
     _share_out(columns)
-    derived = _point_out(columns, dependences, blanks)
-    _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, orders)
+    derived = _point_out(columns, structure.dependences, structure.blanks)
+    _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, structure.orders)
     draft: dict[str, Any] = {"comment": _COMMENT}
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         _warn(draft, FIRST_LINE)
@@ -150,20 +150,18 @@ def _is_no_key(text: str, count: int, at_most: int) -> bool:
     return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
 
-def _read(source: Source) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
+def _read(source: Source) -> tuple[dict[str, Seen], Structure]:
     """Read the records of a table."""
     marks = source.dialect.decimal, source.dialect.thousands
     seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in source.layout.types.items()}
-    dependences, blanks, orders = Dependences(), Blanks(), Orders()
+    structure = Structure()
     for piece in source.pieces():
         columns = as_columns(piece)
         texts = {name: value_texts(source.name, name, columns[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
-        dependences.add(texts)
-        blanks.add(texts)
-        orders.add({name: reader for name, column in seen.items() if (reader := column.date_reader)}, texts)
-    return seen, dependences, blanks, orders
+        structure.add(texts, {name: reader for name, column in seen.items() if (reader := column.date_reader)})
+    return seen, structure
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:
