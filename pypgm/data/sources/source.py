@@ -9,8 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from pypgm._base.numeric import is_masked
-from pypgm.data.columns.values import Values, as_list, value_text
+from pypgm.data.columns.column import taken
+from pypgm.data.columns.values import Values, as_list, is_plain, value_text
 from pypgm.data.dataset import Dataset, check_lengths
 from pypgm.data.sources.dialect import COMMAS, MARKS, Dialect
 from pypgm.data.sources.duckdb_file import check_table, duckdb_table, is_database, not_null, quoted
@@ -391,6 +394,10 @@ def open_file(path: str | os.PathLike[str], dialect: Dialect = COMMAS) -> CsvFil
 
 def value_texts(table: str, name: str, values: Values) -> list[str]:
     """Return values as the texts that a file would have."""
+    if is_plain(values, "iub"):  # whose different values are few, or quickly found
+        distinct, rows = np.unique(values, return_inverse=True)
+        of_rows: list[str] = taken([value_text(value) or "" for value in distinct.tolist()], rows).tolist()
+        return of_rows
     given = as_list(values)
     if set(map(type, given)) <= {str}:
         return [value.strip() for value in given]
