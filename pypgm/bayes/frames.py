@@ -164,6 +164,6 @@ def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> 
         # The column's own words name options of a schema, which a network has not.
         labels = [repr(str(label)) for label in domain.labels.get(name, ())]
         values = f"one of {listed(labels)}" if labels else f"a code from 0 to {domain.size(name) - 1}"
-        what = f"needs {values}, or None where it is unknown, and has another value"
+        what = f"needs {values}, or None where it is unknown, and has none of these"
         raise ValueError(problem._replace(what=what).of(name))
     return np.where(codes == column_kind.null_code, MISSING, codes.astype(np.intp))

@@ -192,7 +192,7 @@ def test_a_value_that_a_network_has_not_is_named_without_options_of_schemas(doma
     net = BayesianNetwork(Domain({**domain, "b": 2}), {}, {"a": [1 / n_values] * n_values, "b": [0.5, 0.5]})
     with pytest.raises(ValueError, match="column 'a', row 1") as refused:
         net.predict({"a": [None, value]}, "b")
-    expected = f"needs {needed}, or None where it is unknown, and has another value"
+    expected = f"needs {needed}, or None where it is unknown, and has none of these"
     assert str(refused.value).partition(": ")[2] == expected
 
 
