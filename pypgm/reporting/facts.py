@@ -149,7 +149,7 @@ def _missing_text(shares: Mapping[str, float]) -> str:
     Examples
     --------
     >>> _missing_text({"job": 0.0213, "sex": 0.0})
-    'missing (allowed by the schema; a few come from noise): job 2.1 %, sex 0.0 % of records'
+    'missing (allowed by the schema; a few come from noise): job 2.1 %, sex 0 % of records'
     """
     shown = ", ".join(f"{escaped(name)} {percent(share)}" for name, share in shares.items())
     return f"missing (allowed by the schema; a few come from noise): {shown} of records"
