@@ -60,7 +60,7 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
 
     Examples
     --------
-    >>> draft = draft_schema({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]})
+    >>> draft = draft_schema({"wage": [f"{i},250.50" for i in range(1, 51)] * 2, "id": [f"P{i}" for i in range(100)]})
     >>> draft["columns"]["wage"]["thousands"], draft["drop"]
     (',', {'id': 'a different value in each record, as names and ids have: kind id or fake makes new ones'})
     """
