@@ -23,8 +23,9 @@ from pypgm.data.columns.made import Cells, Fake, Made, in_order, made_in_order
 from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.columns.within import values_within
 from pypgm.data.dataset import Dataset
-from pypgm.data.draft.draft import FIRST_LINE, draft_schema
+from pypgm.data.draft.draft import draft_schema
 from pypgm.data.draft.typed import draft_text, typed_draft
+from pypgm.data.draft.warnings import FIRST_LINE, meaning
 from pypgm.data.schema.declaration import Declaration
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
@@ -207,6 +208,9 @@ class Schema(Declaration):
         Columns of a draft that have their warning still.
     warning : str
         Warning of a draft about the whole table, if it is left.
+    proposals : mapping of str to mapping, optional
+        Rules and declarations of a draft that would answer its warnings, by column and warning. They are not applied,
+        and in files that `save` writes.
 
     Attributes
     ----------
@@ -215,8 +219,8 @@ class Schema(Declaration):
     domain : Domain
         Names, sizes and labels of their codes.
     notes : mapping of str to str
-        Warnings of a draft about columns, dropped ones included. Nothing protects it: it is in files that `save`
-        writes, and in no release.
+        Warnings of a draft about columns, dropped ones included, in whole sentences. Nothing protects it: it is in
+        files that `save` writes, and in no release.
 
     Raises
     ------
@@ -529,7 +533,7 @@ class Schema(Declaration):
         'low and high were read from the records: replace them by publicly known limits'
         """
         fields = draft_schema(source, table, **dialect)
-        if fields.get("warning", "").startswith(FIRST_LINE):
+        if meaning(fields.get("warning")).startswith(FIRST_LINE):
             warnings.warn(FIRST_LINE, DraftWarning, stacklevel=2)
         return cls.from_dict(fields)
 
@@ -548,7 +552,7 @@ class OpenSchema(Declaration):
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
         See `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
-    drop, rules, records_per_person, person, warned, warning
+    drop, rules, records_per_person, person, warned, warning, proposals
         As for `Schema`. No rule names a value of an open column.
 
     Attributes
