@@ -158,7 +158,7 @@ def _missing_text(shares: Mapping[str, float]) -> str:
 def _lost_to_other(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, float]]:
     """Yield the share of records of each mapped column whose value is not in its mapping."""
     mapped = {name: column for name, column in schema.made.items() if isinstance(column, Derived)}
-    other_of = {n: c.other for n, c in mapped.items() if c.other not in (None, *(image for _, image in c.pairs))}
+    other_of = {n: c.other for n, c in mapped.items() if c.other not in (..., None, *(image for _, image in c.pairs))}
     for name, (parents, cells) in images_of(schema, other_of):
         labels: list[object] = list(cells.column.labels or ())
         is_other = np.asarray(cells.codes) == labels.index(other_of[name])

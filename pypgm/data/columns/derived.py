@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any, get_args
 
 import numpy as np
@@ -36,9 +37,9 @@ class Derived(Made):
         Value of this column for each value of the source. In pairs the first may be a list of values, or
         ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. With several columns, a pair
         begins with a list of one such entry for each.
-    other : str, int, float or bool, optional
+    other : str, int, float, bool or None, optional
         Value for all other values of the source: those absent from the mapping, those that are not found where
-        the source is open, and "other" itself.
+        the source is open, and "other" itself. None is a missing value; by default, ``...``, there is no such value.
     sum, difference, product : sequence of str
         Columns of numbers; a difference has two, of numbers or of dates, and is the second minus the first.
     unit : {"day", "week", "month", "year", "hour"}
@@ -65,7 +66,7 @@ class Derived(Made):
 
     source: str | Sequence[str] = ""
     mapping: Mapping[Any, Label] | Sequence[tuple[Entry | Sequence[Entry], Label]] = field(default=(), hash=False)
-    other: Label | None = None
+    other: Label | EllipsisType | None = ...
     sum: Sequence[str] = ()
     difference: Sequence[str] = ()
     product: Sequence[str] = ()
@@ -163,7 +164,7 @@ class Derived(Made):
                 yield "mapping needs texts or numbers to map to"
         else:
             yield from self._operand_problems(given[0])
-        if self.other is not None and (not isinstance(self.other, Label) or given != ["mapping"]):
+        if self.other is not ... and (not isinstance(self.other, Label | None) or given != ["mapping"]):
             yield "other needs the result of a mapping for all other values"
         null: Any = self.null
         if null is not None and not isinstance(null, str):

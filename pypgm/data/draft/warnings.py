@@ -25,9 +25,6 @@ class Code(NamedTuple):
     details: str = ""
 
 
-FIRST_LINE = "the first line looks like a record, not like the names of columns: add a header line"
-"""Beginning of the warning of a draft of a file that may have no header."""
-
 CODES: dict[str, Code] = {
     # Numbers, dates and values.
     "bounds": Code("low and high were read from the records: replace them by publicly known limits"),
@@ -80,7 +77,7 @@ CODES: dict[str, Code] = {
         "another column",
     ),
     # The whole table.
-    "header?": Code(FIRST_LINE),
+    "header?": Code("the first line looks like a record, not like the names of columns: add a header line"),
     "header_lines?": Code(
         "{} looks like part of the header and not like a record: header_lines or skip leaves it out", "a line"
     ),

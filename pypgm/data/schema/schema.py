@@ -25,7 +25,7 @@ from pypgm.data.columns.within import values_within
 from pypgm.data.dataset import Dataset
 from pypgm.data.draft.draft import draft_schema
 from pypgm.data.draft.typed import draft_text, typed_draft
-from pypgm.data.draft.warnings import FIRST_LINE, meaning
+from pypgm.data.draft.warnings import notes_of
 from pypgm.data.schema.declaration import Declaration
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
@@ -533,8 +533,8 @@ class Schema(Declaration):
         'low and high were read from the records: replace them by publicly known limits'
         """
         fields = draft_schema(source, table, **dialect)
-        if meaning(fields.get("warning")).startswith(FIRST_LINE):
-            warnings.warn(FIRST_LINE, DraftWarning, stacklevel=2)
+        for about_header in (note for note in notes_of(fields.get("warning")) if note.code.startswith("header")):
+            warnings.warn(about_header.sentence, DraftWarning, stacklevel=2)
         return cls.from_dict(fields)
 
     @classmethod

@@ -227,6 +227,7 @@ JSON_SCHEMA = Path(__file__).with_name("schema.json")
 _Declared = Column | OpenColumn | Made
 _NOTES = {"comment", "warning"}
 _SHOWN = {"codes": "size", "source": "from", "first": "from"}  # names of the fields of columns in files
+_NULLABLE = {(Derived, "other")}  # fields of which null is a value, and not a field that is left out
 _ASIDE = {*_NOTES, "$schema"}  # further entries of a file, for people and editors
 _OF_DRAFTS = {"codes", "proposals"}  # further entries of a draft: its warnings explained, and what would answer them
 _TOP = ("columns", "drop", "rules", "records_per_person", "person")
@@ -348,7 +349,7 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
         return None, [f"needs a kind: one of {', '.join(KINDS)}"]
     shown_names: dict[Any, str] = {shown: name for name, shown in _SHOWN.items() if name in _keys(kind)}
     entries: dict[Any, Any] = {shown_names.get(n, n): v for n, v in spec.items() if n != "kind" and n not in _NOTES}
-    entries = {n: v for n, v in entries.items() if v is not None or n not in _keys(kind)}
+    entries = {n: v for n, v in entries.items() if v is not None or n not in _keys(kind) or (kind, n) in _NULLABLE}
     if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
         rest = {n: v for n, v in entries.items() if n != "bins"}
         bins = {n: v for n, v in entries["bins"].items() if n not in _NOTES}
