@@ -9,7 +9,7 @@ from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resoluti
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
 from pypgm.data.draft.structure import Blanks, Dependences, Orders, Structure
-from pypgm.data.draft.warnings import note, propose, warn
+from pypgm.data.draft.warnings import explained, note, propose, warn
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.sources.dialect import Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame, as_columns
@@ -27,7 +27,7 @@ _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
-_ENTRIES = ("comment", "warning", "person", "columns", "proposals", "drop")  # of a draft, in their order
+_ENTRIES = ("comment", "codes", "warning", "person", "columns", "proposals", "drop")  # of a draft, in their order
 _DAY = 86_400  # seconds
 _LENGTHS = {  # of units in seconds, the shortest and the longest
     "hour": (3600, 3600),
@@ -84,6 +84,7 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
         draft["person"] = _person(keys, able, seen)
     else:
         warn(draft, note("person?"))
+    draft["codes"] = explained(draft)
     return {name: draft[name] for name in _ENTRIES if name in draft}
 
 

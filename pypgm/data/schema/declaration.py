@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +14,13 @@ from pypgm._base.terminal import escaped
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.made import Made
 from pypgm.data.columns.open_columns import OpenColumn
+from pypgm.data.draft.text import schema_text
+from pypgm.data.draft.warnings import explained, meaning
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule
 from pypgm.data.sources.encoding import as_column, check_writable
-from pypgm.data.sources.files import replacing_text
+from pypgm.data.sources.files import write_text
 from pypgm.domain import Label, listed, nearest
 
 _NOT_REVIEWED = "drafted from a table, and not reviewed"
@@ -28,7 +29,10 @@ _NOT_REVIEWED = "drafted from a table, and not reviewed"
 class Declaration(Shown):
     """A declaration of each column, as in a file; `Schema` and `OpenSchema` tell its parameters."""
 
-    __slots__ = ("declared", "drop", "notes", "person", "rules", "stated_records_per_person", "warned", "warning")
+    __slots__ = (
+        *("declared", "drop", "notes", "person", "proposals", "rules", "stated_records_per_person", "warned"),
+        *("warning", "warning_texts"),
+    )
 
     def __init__(
         self,
@@ -40,6 +44,7 @@ class Declaration(Shown):
         person: Person | Mapping[str, Any] | None = None,
         warned: Iterable[str] | Mapping[str, str] = (),
         warning: str = "",
+        proposals: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(columns, Mapping):
             raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
@@ -49,7 +54,9 @@ class Declaration(Shown):
         self.warned = tuple(warned)
         self.warning = str(warning)
         noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
-        self.notes = {name: str(note) for given in noted for name, note in given.items()}
+        self.warning_texts = {name: str(text) for given in noted for name, text in given.items()}
+        self.notes = {name: meaning(text) for name, text in self.warning_texts.items()}
+        self.proposals = dict(proposals or {})
         self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
         if len(self.made) == len(self.declared):
             raise ValueError(f"a schema needs at least one column{' that is read' if self.declared else ''}")
@@ -163,14 +170,14 @@ class Declaration(Shown):
         """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
         given = self.to_dict() | ({"warning": self.warning} if self.warning else {})
         for name in self.warned:
-            given["columns"][name]["warning"] = self.notes.get(name, given["columns"][name]["warning"])
+            given["columns"][name]["warning"] = self.warning_texts.get(name, given["columns"][name]["warning"])
         if self.person is not None:
             given["person"] = self.person.to_dict()
-        if any(name in self.notes for name in self.drop):
-            given["drop"] = {name: self.notes.get(name, "") for name in self.drop}
-        with replacing_text(path) as file:
-            json.dump(given, file, indent=1, ensure_ascii=False)
-            file.write("\n")
+        if any(name in self.warning_texts for name in self.drop):
+            given["drop"] = {name: self.warning_texts.get(name, "") for name in self.drop}
+        codes = explained(given)
+        given = ({"codes": codes} if codes else {}) | given
+        write_text(path, schema_text(given | ({"proposals": self.proposals} if self.proposals else {})))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Declaration):

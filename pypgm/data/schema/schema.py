@@ -208,6 +208,9 @@ class Schema(Declaration):
         Columns of a draft that have their warning still.
     warning : str
         Warning of a draft about the whole table, if it is left.
+    proposals : mapping of str to mapping, optional
+        Rules and declarations of a draft that would answer its warnings, by column and warning. They are not applied,
+        and in files that `save` writes.
 
     Attributes
     ----------
@@ -216,8 +219,8 @@ class Schema(Declaration):
     domain : Domain
         Names, sizes and labels of their codes.
     notes : mapping of str to str
-        Warnings of a draft about columns, dropped ones included. Nothing protects it: it is in files that `save`
-        writes, and in no release.
+        Warnings of a draft about columns, dropped ones included, in whole sentences. Nothing protects it: it is in
+        files that `save` writes, and in no release.
 
     Raises
     ------
@@ -549,7 +552,7 @@ class OpenSchema(Declaration):
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
         See `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
-    drop, rules, records_per_person, person, warned, warning
+    drop, rules, records_per_person, person, warned, warning, proposals
         As for `Schema`. No rule names a value of an open column.
 
     Attributes

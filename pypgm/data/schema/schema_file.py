@@ -229,6 +229,7 @@ _NOTES = {"comment", "warning"}
 _SHOWN = {"codes": "size", "source": "from", "first": "from"}  # names of the fields of columns in files
 _NULLABLE = {(Derived, "other")}  # fields of which null is a value, and not a field that is left out
 _ASIDE = {*_NOTES, "$schema"}  # further entries of a file, for people and editors
+_OF_DRAFTS = {"codes", "proposals"}  # further entries of a draft: its warnings explained, and what would answer them
 _TOP = ("columns", "drop", "rules", "records_per_person", "person")
 _EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
 
@@ -263,7 +264,7 @@ def declarations(fields: object) -> tuple[dict[str, _Declared], dict[str, Any], 
     if not isinstance(fields, Mapping) or not fields:
         return {}, {}, [f"needs an object of attributes, such as {_EXAMPLE}"]
     given = columns_in(fields)
-    rest = {} if given is fields else {n: v for n, v in fields.items() if n != "columns" and n not in _ASIDE}
+    rest = {} if given is fields else {n: v for n, v in fields.items() if n not in {"columns", *_ASIDE, *_OF_DRAFTS}}
     warned = {n: w for n, s in given.items() if isinstance(s, Mapping) and (w := _warning(s, s.get("bins")))}
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
@@ -288,13 +289,15 @@ def declarations(fields: object) -> tuple[dict[str, _Declared], dict[str, Any], 
     written = rest.get("rules", [])
     notes = {n: v for n, v in given.items() if isinstance(v, str)}  # beside columns, where none has that name
     warning = _warning({} if given is fields else fields, notes, *(written if isinstance(written, list) else []))
+    proposals = fields.get("proposals") if given is not fields else None
+    rest |= {"proposals": proposals} if isinstance(proposals, Mapping) else {}
     return columns, rest | {"warned": warned, "warning": warning, "rules": rules}, problems
 
 
 def _warning(*places: object) -> str:
     """Return the warnings of some objects of a file as one text."""
     texts = [place.get("warning") for place in places if isinstance(place, Mapping)]
-    return "; ".join(str(text) for text in texts if text)
+    return "; ".join("; ".join(map(str, text)) if isinstance(text, list) else str(text) for text in texts if text)
 
 
 def _person(entry: object) -> tuple[Person | None, list[str]]:
