@@ -13,7 +13,7 @@ from typing import Any
 from pypgm.data.columns.dates import Resolution, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
-from pypgm.data.draft.gaps import LISTED, is_list, is_short, is_sparse, missing_codes
+from pypgm.data.draft.gaps import LISTED, is_list, is_short, is_sparse, missing_codes, step_of
 from pypgm.data.draft.key import LEAST, Key, is_all_different, is_spread, key_of
 from pypgm.data.draft.readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
 from pypgm.data.draft.warnings import note, warn
@@ -249,9 +249,12 @@ class Seen:
         unit = 1.0 if read.is_whole else 10.0**-read.decimals
         if len(values) < DISTINCT and is_list(counts, unit):
             return _listed_numbers(read, values, is_typed=self.is_typed)
-        if LISTED < len(values) < DISTINCT and is_sparse(counts, unit):
+        step = step_of(counts, unit) if LISTED < len(values) < DISTINCT else unit
+        if LISTED < len(values) < DISTINCT and is_sparse(counts, step):
             return {"kind": "open", "share": SHARE, "warning": note("codes?")}
         fields, width = _whole(read) if read.is_whole else _real(read)
+        if fields and step > unit and (read.high - read.low) / step < 2 * BINS:
+            fields, width = _steps(read, step), step
         if not fields:
             return {}
         if _is_uneven(counts, width):
@@ -280,7 +283,7 @@ def _boolean(values: Mapping[str, int]) -> dict[str, Any]:
 def _listed_numbers(read: NumberReader, values: Mapping[str, int], *, is_typed: bool) -> dict[str, Any]:
     """Return the declaration of a list of numbers, or of their texts in this order where their spelling varies."""
     texts = sorted(values, key=read.read)
-    numbers = [int(number) if number.is_integer() else number for number in map(read.read, texts)]
+    numbers = [int(n) if n.is_integer() and abs(n) < _MAX_EXACT else n for n in map(read.read, texts)]
     decimals = max(len(text.partition(".")[2]) for text in texts)
     fields: dict[str, Any] = {"kind": "categorical", "values": numbers}
     if not is_typed and (read.marks_seen or texts != [str(number) for number in numbers]):
@@ -374,6 +377,15 @@ def _real(read: NumberReader) -> tuple[dict[str, Any], float]:
     if not ends["low"] < ends["high"] or math.isinf(ends["high"] - ends["low"]):
         return {}, width
     return {"kind": "real", **ends, **({"decimals": read.decimals} if is_exact else {})}, width
+
+
+def _steps(read: NumberReader, step: float) -> dict[str, Any]:
+    """Return the declaration of numbers at even steps, each of which is the lower end of a bin."""
+    n_steps = round((read.high - read.low) / step) + 1
+    low, high = _rounded(read.low), _rounded(read.low + n_steps * step)
+    if read.is_whole:
+        return {"kind": "integer", "low": low, "high": int(high) - 1, "width": int(step), "within": "lower"}
+    return {"kind": "real", "low": low, "high": high, "bins": n_steps, "decimals": read.decimals, "within": "lower"}
 
 
 def _is_uneven(counts: Mapping[float, int], width: float) -> bool:
