@@ -224,10 +224,9 @@ class Orders:
         seconds = np.stack([_dates(readers[name], columns[name]) for name in names])
         for i, one in enumerate(names):
             kept = [k for k, other in enumerate(names) if other in self._spans[one]]
-            broken: NDArray[np.bool_] = (
-                seconds[kept, :FIRST_ROWS] < seconds[i, :FIRST_ROWS].astype("datetime64[D]")
-            ).any(axis=1)
-            for k, is_broken in zip(kept, broken, strict=True):
+            day = seconds[i, :FIRST_ROWS].astype("datetime64[D]")
+            broken = np.any(np.less(seconds[kept, :FIRST_ROWS], day), axis=1)
+            for k, is_broken in zip(kept, broken.tolist(), strict=True):
                 has_times = readers[one].has_times and readers[names[k]].has_times
                 spans = None if is_broken else _spans(seconds[i], seconds[k], has_times, self._spans[one][names[k]])
                 if spans is None:

@@ -20,6 +20,7 @@ from pypgm.data.columns.codebook import label_texts
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.values import as_list, is_number, plain
+from pypgm.data.schema.one_of import Member
 from pypgm.data.schema.schema import Schema
 from pypgm.domain import Domain, listed, nearest
 
@@ -49,7 +50,12 @@ def read_evidence(domain: Domain, evidence: Mapping[str, Any] | None, schema: Sc
     """
     if not isinstance(evidence, Mapping):
         return evidence
-    return {name: _read(domain, name, given, schema) if name in domain else given for name, given in evidence.items()}
+    members = {} if schema is None else {n: c.column for n, c in schema.made.items() if isinstance(c, Member)}
+    whole = {name: _read(domain, name, given, schema) if name in domain else given for name, given in evidence.items()}
+    for name in members.keys() & evidence.keys():
+        alone = Schema({name: members[name]})
+        whole[name] = _read(alone.domain, name, evidence[name], alone)
+    return whole
 
 
 def _read(domain: Domain, name: str, given: object, schema: Schema | None) -> object:

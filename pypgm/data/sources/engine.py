@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.dates import MONTH, MONTHS, SECONDS, places_of, units_per
 from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.numbers import Integer
+from pypgm.data.schema.one_of import Block
 from pypgm.data.schema.person import NO_KEY, Person
 from pypgm.data.schema.schema import SchemaLike, as_schema
 from pypgm.data.sources.counted import CountedTable
@@ -143,6 +144,20 @@ def difference_of(
     return ibis.cases(*arms, else_=inside).cast("int64"), None
 
 
+def _block_of(table: Expression, block: Block, reading: Mapping[str, Any]) -> tuple[Expression, str | None]:
+    """Return the code of the one column of a block that is true, -1 for none or several, and the problem, if any."""
+    ibis = imported("ibis", "a table of an engine", "ibis")
+    of_columns = [code_of(table, str(name), reading[str(name)]) for name in block.values]
+    problem = next((problem for _, problem in of_columns if problem is not None), None)
+    if problem is not None:
+        return of_columns[0][0], problem
+    n_true, place, is_fit = ibis.literal(0), ibis.literal(0), ibis.literal(True)
+    for i, (code, _) in enumerate(of_columns):
+        is_true = ibis.cases((code == 1, 1), else_=0)
+        n_true, place, is_fit = n_true + is_true, place + i * is_true, is_fit & (code >= 0) & (code <= 1)
+    return ibis.cases((is_fit & (n_true == 1), place), else_=-1).cast("int64"), None
+
+
 def _place(value: Expression, unit: Any, has_times: bool) -> Expression:  # noqa: ANN401 - one of several literals
     """Return the result of `places_of` for dates of an engine."""
     if value.type().is_timestamp() and value.get_backend().name == "duckdb":
@@ -219,6 +234,8 @@ class EngineTable(CountedTable):
             if isinstance(column, Difference):
                 both: Any = [reading[a] for a in (column.first, name)]
                 code, problem = difference_of(table, (column.first, name), column, *(b.column for b in both))
+            elif isinstance(column, Block):
+                code, problem = _block_of(table, column, reading)
             else:
                 code, problem = code_of(table, name, column)
             codes[f"c{len(codes)}"] = code
