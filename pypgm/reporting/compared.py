@@ -339,13 +339,12 @@ class _Column:
     def pair(self) -> ColumnPair:
         points, chance = _apart(self.codes, self.n_codes)
         facts = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
-        more = {"note": self.note, "in_bins": self.in_bins}
         there = [v[np.isfinite(v)] for v in self.values]
         if not there or not min(v.size for v in there):
-            return ColumnPair(*facts, **more)
+            return ColumnPair(*facts, note=self.note, in_bins=self.in_bins)
         means = (float(there[0].mean()), float(there[1].mean())) if self.kind == "number" else None
         quantiles = [tuple(float(q) for q in np.quantile(v, _QUANTILES)) for v in there]
-        return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), **more)
+        return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), self.note, self.in_bins)
 
 
 def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
