@@ -123,7 +123,9 @@ def difference_of(
     places = [_place(value, column.unit, has_times) if is_date else value.cast("int64") for value in values]
     if first.outside == "clip":
         ends = [end[[i]] for end, i in zip(first.ends(), (0, -1), strict=True)]
-        low, high = (int(places_of(end, column.unit, has_times)[0]) if is_date else int(end[0]) for end in ends)
+        low, high = (
+            int(places_of(end // first.per_unit, column.unit, has_times)[0]) if is_date else int(end[0]) for end in ends
+        )
         places[0] = ibis.cases((places[0] < low, low), (places[0] > high, high), else_=places[0])
     per = units_per(column.unit, has_times) if is_date else 1
     apart = places[1] - places[0]

@@ -19,7 +19,7 @@ from pypgm.data.sources.engine_numbers import Expression, NumberColumn, call
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 
-Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "second"]
+Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 AtLeast: TypeAlias = Callable[[float], Expression]
 
 _MOST_TEXTS = 20_000  # distinct texts of a column; the query contains all of them
@@ -155,8 +155,8 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
 
 def _of_dates(ibis: Any, value: Expression, column: Date) -> Expression:  # noqa: ANN401
     """Return the codes of dates or times, which are counted in days or seconds, and in steps of their bins."""
-    has_times = column.resolution == "hour"
-    if has_times and value.type().is_date():
+    has_times = column.has_times
+    if column.needs_times and value.type().is_date():
         return ibis.literal(_code(column, _EPOCH.date()))
     if value.type().is_timestamp() and value.get_backend().name == "duckdb":
         value = in_microseconds(value)
@@ -198,8 +198,16 @@ def steps_of(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date
     days = years * 365 + leaps + quotient(later * 153 + 2, 5) + part("day") - 1
     if step in {"day", "week"}:
         return days if step == "day" else quotient(days + _TO_MONDAY, 7)
-    hours = days * 24 + part("hour")
-    return hours if step == "hour" else (hours * 60 + part("minute")) * 60 + part("second")
+    hours = days * 24 + (0 if _is_date(time) else part("hour"))
+    if step == "hour" or _is_date(time):
+        return hours * {"hour": 1, "minute": 60}.get(step, 3600)
+    minutes = hours * 60 + part("minute")
+    return minutes if step == "minute" else minutes * 60 + part("second")
+
+
+def _is_date(time: Any) -> bool:  # noqa: ANN401
+    """Return whether an expression has days alone, which have no hour in an engine."""
+    return hasattr(time, "type") and bool(time.type().is_date())
 
 
 def quotient(number: Any, divisor: int) -> Any:  # noqa: ANN401
