@@ -104,6 +104,8 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     draft: dict[str, Any] = {"comment": _COMMENT}
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         _warn(draft, FIRST_LINE)
+    if opened.lines_hint:
+        _warn(draft, opened.lines_hint)
     if able := [name for name, key in keys.items() if key.most > 1]:
         draft["person"] = _person(keys, able, seen)
     else:
