@@ -317,7 +317,7 @@ def _signed(values: Mapping[str, int]) -> str:
     Examples
     --------
     >>> _signed({"24,8 %": 1, "3,8 %": 2})
-    'signs "a percent sign"'
+    'signs a percent sign'
     """
     places = {text: sign_of(text) for text in values}
     signs = sorted({place for place in places.values() if place is not None})

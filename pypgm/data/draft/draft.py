@@ -75,11 +75,12 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     _share_out(columns)
     draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns} | ({"drop": dropped} if dropped else {})
     derived = _point_out(draft, structure.dependences, structure.blanks)
-    _point_out_orders(
-        draft, {n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, structure.orders
-    )
+    dates = {name: fields for name, fields in columns.items() if fields["kind"] == "date" and name not in derived}
+    _point_out_orders(draft, dates, structure.orders)
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         warn(draft, note("header?"))
+    if opened.lines_hint:
+        warn(draft, note("header_lines?", opened.lines_hint))
     if able := [name for name, key in keys.items() if key.most > 1]:
         draft["person"] = _person(keys, able, seen)
     else:

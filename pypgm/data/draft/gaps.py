@@ -146,7 +146,7 @@ def step_of(counts: Mapping[float, int], unit: float) -> float:
     Examples
     --------
     >>> step_of({1000: 3, 1050: 1, 1225: 2}, 1), step_of({0.0: 1, 0.125: 1, 0.5: 1}, 0.001)
-    (25.0, 0.125)
+    (25, 0.125)
     """
     places = np.round((np.array(sorted(counts)) - min(counts)) / unit)
     is_exact = len(places) > 1 and places[-1] < _MAX_EXACT

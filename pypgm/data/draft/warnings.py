@@ -78,9 +78,7 @@ CODES: dict[str, Code] = {
     ),
     # The whole table.
     "header?": Code("the first line looks like a record, not like the names of columns: add a header line"),
-    "header_lines?": Code(
-        "{} looks like part of the header and not like a record: header_lines or skip leaves it out", "a line"
-    ),
+    "header_lines?": Code("some lines look like no records: {}", "skip, comment and header_lines leave them out"),
     "person?": Code(
         "may one person have several records? Then name the columns that identify the person under person, with the "
         "most records of one person to keep, or state records_per_person, by what is publicly known; without either, "

@@ -193,7 +193,7 @@ class Layout:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of a release file."""
         pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
-        return {"library": self.library, "types": dict(self.types), **self.dialect._asdict(), **pandas}
+        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Layout:

@@ -21,6 +21,7 @@ from pypgm.data.sources.encoding import problems_error
 from pypgm.data.sources.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
 from pypgm.data.sources.foreign import guarded, guarded_pieces
 from pypgm.data.sources.frames import Frame, as_columns, collected, imported
+from pypgm.data.sources.header_lines import lines_hint
 from pypgm.data.sources.layout import Layout, layout_of
 from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, types_in
 from pypgm.domain import first_repeat
@@ -132,6 +133,11 @@ class Source(ABC):
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
         """Yield about `rows` records at a time of some columns, or of all: each piece a mapping or a frame."""
 
+    @property
+    def lines_hint(self) -> str:
+        """Hint at lines that look like no records; only files of text have such."""
+        return ""
+
     def check_dialect(self) -> None:
         """Raise ``ValueError`` if the table has a dialect and is not a CSV file."""
         if self.dialect != COMMAS and not self.has_header:
@@ -156,6 +162,11 @@ class CsvFile(_File):
 
     has_header = True
 
+    @property
+    def lines_hint(self) -> str:
+        """Hint at lines that look like no records, with the option for it; "" if there are none."""
+        return lines_hint(self.name, self.dialect)
+
     @cached_property
     def layout(self) -> Layout:
         """Names of the columns; ``ValueError`` where the first line is no header."""
@@ -163,7 +174,7 @@ class CsvFile(_File):
         with open_text(self.name, self.dialect.encoding) as file:
             header = [name.strip() for name in next(csv_rows(self.name, file, self.dialect), [])]
         _check_header(self.name, header, self.dialect.delimiter)
-        return Layout(types=dict.fromkeys(header, ""), dialect=self.dialect)
+        return Layout(types=dict.fromkeys(header, ""), dialect=self.dialect.written)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
         """Yield the texts of about `rows` records at a time."""
@@ -173,7 +184,7 @@ class CsvFile(_File):
             next(lines)
             for chunk, problem in csv_chunks(lines, len(header), rows):
                 if problem:
-                    raise problems_error(self.name, [problem])
+                    raise problems_error(self.name, [problem, *filter(None, [self.lines_hint])])
                 columns = dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
                 yield columns if names is None else {name: columns[name] for name in names}
 
