@@ -115,7 +115,7 @@ class Seen:
     def key(self, name: str) -> Key | None:
         """Return the column as a key; None if neither its name nor its values look like one."""
         read = self.numbers
-        if self.date_reader or (read and not (read.is_whole and read.marks == PLAIN and read.low >= 0)):
+        if self.date_reader or (read and not (read.is_whole and read.is_plain and read.low >= 0)):
             return None
         values = self.values
         key = key_of(name, values)
@@ -239,7 +239,7 @@ def _signed(values: Mapping[str, int]) -> str:
     Examples
     --------
     >>> _signed({"24,8 %": 1, "3,8 %": 2})
-    'numbers with a percent sign: write bare numbers, with a minus before them, and the draft is of kind real'
+    'numbers with a percent sign, not all in one form: write bare numbers, and the draft is of kind real'
     """
     places = {text: sign_of(text) for text in values}
     signs = sorted({place for place in places.values() if place is not None})
@@ -247,7 +247,7 @@ def _signed(values: Mapping[str, int]) -> str:
     if not signs or able < _NEARLY * len(values):
         return ""
     names = listed([SIGNS[place] for place in signs])
-    return f"numbers with {names}: write bare numbers, with a minus before them, and the draft is of kind real"
+    return f"numbers with {names}, not all in one form: write bare numbers, and the draft is of kind real"
 
 
 def _reads(reader: NumberReader | DateReader, texts: Iterable[str]) -> bool:
@@ -275,7 +275,7 @@ def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
     """Return a warning if all numbers could be read with other marks, as other numbers."""
     marks: tuple[DecimalMark, str] = (",", ".")
     taken, other = "decimals", "thousands"
-    if read.marks_seen == {"thousands": ","}:
+    if "decimal" not in read.marks_seen and read.marks_seen.get("thousands") == ",":
         marks, taken, other = (",", ""), "thousands", "decimals"
     elif read.marks != PLAIN or not read.decimals:
         return ""
