@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm._base.numeric import as_generator, is_masked
 from pypgm.data.columns.column import Column, Encoder, Misfit, Reader
-from pypgm.data.columns.number_text import SIGNS, WRITTEN, marks_hint
+from pypgm.data.columns.number_text import SIGN_HINTS, SIGNS, WRITTEN, marks_hint
 from pypgm.data.columns.values import Values, as_keys, as_list, bare
 
 _HALVINGS = 5  # of a bin
@@ -365,7 +365,7 @@ def _hint(place: int) -> str:
     """Return a hint at the marks or sign of a text, by its place in `WRITTEN` or, beyond it, in `SIGNS`."""
     if place < len(WRITTEN):
         return marks_hint(*WRITTEN[place])
-    return f"may have {SIGNS[place - len(WRITTEN)]}: a table needs bare numbers, with a minus before them"
+    return f"may have {SIGNS[place - len(WRITTEN)]}: {SIGN_HINTS[place - len(WRITTEN)]}"
 
 
 def drawn(

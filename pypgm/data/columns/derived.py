@@ -204,10 +204,10 @@ class _Computed:
         has_nulls = any(source.size > source.n_values for source in sources)
         nulls = (derived.nulls(sources) or ("",)) if has_nulls else ()
         low, high = self._bounds([[self._operand(line, end) for end in line.ends()] for line in lines])
-        marks = {line.marks for line in lines if isinstance(line, Numeric)}
-        mark_options: dict[str, Any] = (
-            dict(zip(("decimal", "thousands"), marks.pop(), strict=True)) if len(marks) == 1 else {}
-        )
+        spelled = {line.spelling for line in lines if isinstance(line, Numeric)}
+        mark_options: dict[str, Any] = spelled.pop()._asdict() if len(spelled) == 1 else {}
+        if derived.product:  # of which the unit is another
+            mark_options |= {"prefix": "", "suffix": ""}
         self.column = one_bin(low, high, self._decimals, null=nulls, **mark_options)
 
     def cells(self, given: Sequence[Cells]) -> Cells:

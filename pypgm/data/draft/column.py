@@ -106,7 +106,7 @@ class Seen:
     def key(self, name: str) -> Key | None:
         """Return the column as a key; None if neither its name nor its values look like one."""
         read = self.numbers
-        if self.date_reader or (read and not (read.is_whole and read.marks == PLAIN and read.low >= 0)):
+        if self.date_reader or (read and not (read.is_whole and read.is_plain and read.low >= 0)):
             return None
         values = self.values
         key = key_of(name, values)
@@ -351,7 +351,7 @@ def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
     """Return a warning if all numbers could be read with other marks, as other numbers."""
     marks: tuple[DecimalMark, str] = (",", ".")
     taken, other = "decimals", "thousands"
-    if read.marks_seen == {"thousands": ","}:
+    if "decimal" not in read.marks_seen and read.marks_seen.get("thousands") == ",":
         marks, taken, other = (",", ""), "thousands", "decimals"
     elif read.marks != PLAIN or not read.decimals:
         return ""
