@@ -138,9 +138,9 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
     """Return the share of missing values, 0 .. 1, of each column that may have some."""
-    codes = {name: column.null_code for name, column in schema.columns.items() if column.null_code is not None}
+    codes = {name: column.null_codes for name, column in schema.columns.items() if column.null_codes}
     total = max(model.total, 1e-300)
-    return {name: float(model.project(name).values[code]) / total for name, code in codes.items()}
+    return {name: float(model.project(name).values[[*of]].sum()) / total for name, of in codes.items()}
 
 
 def _missing_text(shares: Mapping[str, float]) -> str:

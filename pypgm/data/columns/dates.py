@@ -286,8 +286,8 @@ class Date(Binned):
         number = plain(value)
         if not is_number(number):
             return number
-        if number in self.null_numbers:
-            return None
+        if (kind := self.kind_of_null(number)) is not None:
+            return self.null_kinds[kind].text.strip()
         is_whole = -_MAX_NUMBER < number < _MAX_NUMBER and number == int(number)
         return str(int(number)) if is_whole else number
 

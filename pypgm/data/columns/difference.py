@@ -111,7 +111,20 @@ class Difference(Column):
 
     def encoder(self) -> Encoder:
         """Return an encoder that puts differences into bins."""
-        return self.span.encoder()
+        encode = self.span.encoder()
+
+        def encoded(values: Values) -> tuple[NDArray[Any], Misfit | None]:
+            codes, problem = encode(values)
+            return self._of_kinds(codes, self.none_kind), problem
+
+        return encoded
+
+    def _of_kinds(self, codes: NDArray[Any], kinds: int | NDArray[np.int64]) -> NDArray[Any]:
+        """Return codes of the span, which has one code for nulls, with a code for each of the kinds of them."""
+        if len(self.null_kinds) < 2:
+            return codes
+        moved: NDArray[Any] = (codes + np.where(codes == self.span.null_code, kinds, 0)).astype(self.dtype)
+        return moved
 
     def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
         """Return differences within the bin of each code."""
@@ -124,17 +137,20 @@ class Difference(Column):
 
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return differences."""
-        return self.span.shown(codes, values)
+        return self.span.shown(np.minimum(codes, self.span.size - 1), values)
 
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return the texts of differences."""
-        return self.span.written(codes, values)
+        texts = self.span.written(np.minimum(codes, self.span.size - 1), values)
+        for code, kind in zip(self.null_codes, self.null_kinds, strict=True):
+            texts[np.asarray(codes) == code] = kind.text
+        return texts
 
     def second(self, first: Binned) -> Binned:
         """Return the column of the values themselves, given the other column."""
         if first.size > first.n_values and not self.nulls:
             raise ValueError(f"needs null: column {self.first!r} may have no value")
-        options: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.nulls}
+        options: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.null}
         units = units_of(first.has_times)
         if first.has_dates:
             if self.unit not in units:
@@ -163,12 +179,14 @@ class Difference(Column):
         else:
             unit = second.column.per_unit
             places = (ends - starts * (unit // first.column.per_unit)) / unit
-        is_missing = (of_first >= first.n_values) | (of_second == second.null_code)
+        is_null = second.is_null(of_second)
+        is_missing = (of_first >= first.n_values) | is_null
         is_strange = ~is_missing & (of_second >= second.n_values)
         codes, problem = self.span.codes_of(places.astype(np.float64), is_missing, is_strange)
         what = f"needs {self.allowed}, and is not{' or is empty' if not self.nulls else ''}"
         what += ' ("outside": "clip" allows others)' if self.outside == "refuse" else ""
-        return codes, None if problem is None else Misfit(problem.row, what)
+        kinds = np.where(is_null, of_second.astype(np.int64) - (second.size - len(second.null_kinds)), self.none_kind)
+        return self._of_kinds(codes, kinds), None if problem is None else Misfit(problem.row, what)
 
     def cells(self, first: Cells, codes: NDArray[Any], rng: np.random.Generator) -> Cells:
         """Return values at the differences of codes from the cells of the other column."""
@@ -186,8 +204,10 @@ class Difference(Column):
         second_codes = np.zeros(len(codes), dtype=np.int64)
         if column.other_code is not None:
             second_codes[codes == self.other_code] = column.other_code
-        if column.null_code is not None:
-            second_codes[(codes == self.null_code) | (first.codes >= first.column.n_values)] = column.null_code
+        if column.none_code is not None:
+            second_codes[first.codes >= first.column.n_values] = column.none_code
+        for code, of_column in zip(self.null_codes, column.null_codes, strict=True):
+            second_codes[codes == code] = of_column
         return Cells(column, second_codes, column.of_steps(steps))
 
     def to_dict(self) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Relations:
             whole[name] = _second(name, firsts[name], columns, whole)
         bases = set(firsts.values())
         self._steps = {
-            name: Steps(column, null=column.nulls)
+            name: Steps(column, null=column.null)
             for name, column in whole.items()
             if isinstance(column, Binned) and (name in bases or name in firsts)
         }
@@ -200,7 +200,7 @@ SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str 
 """Types accepted as a schema by `as_schema` and every argument `schema`."""
 
 _MAX_LABELS = 10_000  # labels of a column that are made at once
-_BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
+_BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and that of nulls that may be one
 
 
 class Schema(Declaration):
@@ -678,7 +678,11 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
 
 def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
     """Return the labels of a column's codes; those of many bins are made when they are read."""
-    if isinstance(column, Binned) and column.size > _MAX_LABELS and not any(map(_BIN.match, column.nulls)):
+    if (
+        isinstance(column, Binned)
+        and column.size > _MAX_LABELS
+        and not any(_BIN.match(kind.label) for kind in column.null_kinds)
+    ):
         return LaterLabels(column, column.size)
     return column.labels
 

@@ -138,11 +138,11 @@ def difference_of(
     if problem is not None:
         return code, problem
     is_missing = values[0].isnull() | values[1].isnull() | (code >= first.n_values)
-    for place in [] if is_date else second.null_places.tolist():
-        is_missing |= values[1] == int(place)
     below, above, _ = beyond(span)
-    none = -1 if span.null_code is None else span.null_code
-    arms = [(is_missing, none), (apart < span.low * per, below), (apart >= (span.high + 1) * per, above)]
+    none = -1 if column.none_code is None else column.none_code
+    at_places = zip(second.null_places.tolist(), second.null_codes_at_places, strict=True)
+    nulls = [] if is_date else [(values[1] == int(p), null - second.size + column.size) for p, null in at_places]
+    arms = [*nulls, (is_missing, none), (apart < span.low * per, below), (apart >= (span.high + 1) * per, above)]
     return ibis.cases(*arms, else_=inside).cast("int64"), None
 
 

@@ -227,7 +227,8 @@ def _on_line(
     """Return the codes of values compared with nulls and bounds; values between the bounds get their bins."""
     low, high, _ = column.bounds_and_starts()
     below, above, _ = beyond(column)
-    arms = [(at_least(p) & ~at_least(after(p)), column.null_code) for p in column.null_places.tolist()]
+    nulls = zip(column.null_places.tolist(), column.null_codes_at_places, strict=False)
+    arms = [(at_least(p) & ~at_least(after(p)), code) for p, code in nulls]
     return _cases(ibis, [*arms, (~at_least(low), below), (at_least(after(high)), above)], inside)
 
 
@@ -242,7 +243,7 @@ def bin_of(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) ->
 
 def beyond(column: Binned) -> tuple[int, int, int]:
     """Return the codes of values below the bounds, above them, and of no value of the column."""
-    elsewhere = {"null": column.null_code, "other": column.other_code}.get(column.outside)
+    elsewhere = {"null": column.none_code, "other": column.other_code}.get(column.outside)
     code = _NONE if elsewhere is None else elsewhere
     return (0, column.n_values - 1, code) if column.outside == "clip" else (code, code, code)
 
