@@ -589,7 +589,7 @@ def test_a_few_texts_among_numbers_or_dates_are_taken_for_missing_ones(name, wri
         counts = schema.encode(source).project("a") if source is frame else None
         release = pypgm.synthesize(source, schema, epsilon=5, delta=1e-6, mechanism="mst", **how)
         assert release.schema.columns["a"].null_code is not None
-        assert counts is None or counts.values[-1] == len(odd)
+        assert counts is None or counts.values[-len(odd) :].sum() == len(odd)
 
 
 @pytest.mark.parametrize("read", [Schema.draft, lambda table: pypgm.compare(table, table)])

@@ -133,8 +133,8 @@ class Seen:
         if {"inf", "-inf"} & {*odd} and fields["kind"] in {"integer", "real"}:  # a float is, whatever texts are null
             fields["outside"] = "null"
             warn(fields, note("outside"))
-        kinds = {**dict.fromkeys(nulls, "blank"), **dict.fromkeys(odd, "not read"), **dict.fromkeys(codes, "no answer")}
-        return fields | ({"null": kinds if len(kinds) > 1 else [*kinds]} if kinds else {}), ""
+        kinds = [*nulls, *odd, *codes]  # a person says what each means
+        return fields | ({"null": dict.fromkeys(kinds, "") if len(kinds) > 1 else kinds} if kinds else {}), ""
 
     def _without(self, texts: Sequence[str]) -> Seen:
         """Return the values without some texts; itself if there are none."""
