@@ -27,6 +27,9 @@ SHARE = 0.05
 BINS = 50
 """Number of bins of a column of numbers, about."""
 
+QUANTILES = 20
+"""Number of bins by quantiles, about."""
+
 _TOTAL_SHARE = 0.3  # of the budget, for all columns whose values or bins are found
 
 LISTED = 60
@@ -39,7 +42,6 @@ _OTHERS = 10  # different values, from which one may be far
 _ODD = 10  # different texts among numbers or dates, at most
 _MAX_EXACT = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _FULL = 0.15  # of the records in one bin of several values, or with one of these: bins of quantiles are better
-_QUANTILES = 20
 _HEAVY = 0.2  # of the records with frequent values: these can be found, though most others come once
 _FREQUENT = 20  # records
 _NEARLY = 0.95  # of the values that are numbers beside a sign
@@ -209,7 +211,7 @@ class Seen:
             counts[read.read(text)] += count
         fields, width = _whole(read) if read.is_whole else _real(read)
         if fields and _is_uneven(counts, width):
-            bins = {"quantiles": _QUANTILES, "share": SHARE}
+            bins = {"quantiles": QUANTILES, "share": SHARE}
             fields = {name: value for name, value in fields.items() if name not in {"width", "bins"}} | {"bins": bins}
         is_own = read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts))
         warning = _BOUNDS + _ONCE * is_own + _apart(sorted(counts), "{:.12g}".format) + _other_marks(read, values)
