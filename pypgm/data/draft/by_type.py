@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from pypgm.data.columns.values import Values, is_missing, value_text
-from pypgm.data.draft.column import LISTED, NULLS
+from pypgm.data.draft.column import NULLS
+from pypgm.data.draft.gaps import LISTED
 from pypgm.data.draft.warnings import note
 from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.layout import is_ordered

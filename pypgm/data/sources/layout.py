@@ -7,7 +7,7 @@ import datetime
 import json
 import re
 import zoneinfo
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -23,7 +23,7 @@ from pypgm.data.columns.values import Values, is_missing
 from pypgm.data.sources.dialect import COMMAS, Dialect, DialectOptions
 from pypgm.data.sources.files import check_encoding
 from pypgm.data.sources.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
-from pypgm.data.sources.objects import clocks_of, is_of_objects, kind_of_objects, null_codes, objects_of
+from pypgm.data.sources.objects import clocks_of, is_of_objects, kind_of_objects, objects_of
 from pypgm.data.sources.type_values import in_natural_order
 from pypgm.domain import Label
 
@@ -41,6 +41,7 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, i
 )
 _ORDERED = "ordered category"
 _OWN = re.compile(r"U?Int\d+|Float\d+|boolean|string(\[\w+\])?")  # of pandas, and of nobody else
+_NO_NULLS = re.compile(r"u?int\d+|bool")  # types of NumPy
 _OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):(\d\d)")
 _PANDAS_TIME = re.compile(r"datetime64\[(\w+), (.+)\]")
 _POLARS_TIME = re.compile(r"Datetime\(time_unit='(\w+)', time_zone=(?:None|'(.+)')\)")
@@ -127,7 +128,7 @@ class Layout:
             }
         return cls("pyarrow", {entry.name: _of_arrow(entry.type) for entry in schema}, pandas=pandas_types)
 
-    def frame(self, cells: Mapping[str, Cells]) -> Frame:
+    def frame(self, cells: Mapping[str, Cells], *, keeps_nulls: bool = False) -> Frame:
         """Return records as a frame of this layout.
 
         A column whose type cannot hold every value gets one that can: texts, if "other" may stand between numbers.
@@ -136,10 +137,12 @@ class Layout:
         ----------
         cells : mapping of str to Cells
             Cells of the columns, as from `Schema.cells`.
+        keeps_nulls : bool
+            Whether kinds of missing values that are told apart are written as they were, where a type holds that.
         """
         module = imported(self.library, "such a frame", "frames")
         made = {
-            name: _series(module, self.types.get(name, ""), cells[name], self.orders.get(name, ()))
+            name: _series(module, self.types.get(name, ""), cells[name], keeps_nulls, self.orders.get(name, ()))
             for name in self.order(cells)
         }
         if self.library != "pyarrow":
@@ -235,7 +238,7 @@ class Layout:
         """Return the fields of a release file."""
         pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
         orders = {"orders": {name: list(values) for name, values in self.orders.items()}} if self.orders else {}
-        return {"library": self.library, "types": dict(self.types), **self.dialect._asdict(), **pandas, **orders}
+        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas, **orders}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Layout:
@@ -301,33 +304,44 @@ def decimals_of(kind: str) -> int | None:
     return int(match[match.lastindex or 0]) if match else None
 
 
-def _series(module: Any, kind: str, cells: Cells, order: Sequence[Label]) -> Any:  # noqa: ANN401
+def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool, order: Sequence[Label]) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
     column = cells.column
     if family_of(kind) == "category" and cells.values is not None and not isinstance(column, Binned):
         distinct = {text: code for code, text in enumerate(dict.fromkeys(cells.values.tolist()))}
         column = Categorical(list(distinct), other=not distinct)
         cells = Cells(column, np.array([distinct[text] for text in cells.values.tolist()], dtype=np.int64))
-    if kind and not _holds(module, kind, column):
+    # A type of NumPy without nulls had the numbers that mean them.
+    keeps_nulls |= module.__name__ == "pandas" and bool(_NO_NULLS.fullmatch(kind))
+    keeps_nulls = bool(kind and keeps_nulls) and _holds(module, kind, column, keeps_nulls=True)
+    if kind and not keeps_nulls and not _holds(module, kind, column):
         kind = "object" if is_of_objects(kind) else ""
     if not kind and _is_mixed(column):
         kind = {"pandas": "str", "polars": "String", "pyarrow": "string"}[module.__name__]
-    values = _values(cells, kind)
     if not kind:
-        return as_frame({"": values}, module.__name__)[""]
-    return _MAKERS[module.__name__](module, kind, values, _Declared(column, order))
+        return as_frame({"": _values(cells, "", ())}, module.__name__)[""]
+    return _typed(module, kind, cells, keeps_nulls, order)
 
 
-def _holds(module: Any, kind: str, column: Column) -> bool:  # noqa: ANN401
+def _holds(module: Any, kind: str, column: Column, *, keeps_nulls: bool = False) -> bool:  # noqa: ANN401
     """Return whether a type holds every value of a column: tried with those it may have, not with those it has."""
     if not column.fits(family_of(kind)):
         return False
     try:
-        values = _values(Cells(column, *column.extremes()), kind)
-        _MAKERS[module.__name__](module, kind, values, _Declared(column))
+        _typed(module, kind, Cells(column, *column.extremes()), keeps_nulls)
     except Exception:  # each library has errors of its own
         return False
     return True
+
+
+def _typed(module: Any, kind: str, cells: Cells, keeps_nulls: bool, order: Sequence[Label] = ()) -> Any:  # noqa: ANN401
+    """Return the values of codes as a series of a type, or of the one like it that has nulls."""
+    column = cells.column
+    nulls = column.null_values(family_of(kind)) if keeps_nulls else [None] * len(column.null_codes)
+    if module.__name__ == "pandas" and None in nulls and _NO_NULLS.fullmatch(kind):
+        kind = "boolean" if kind == "bool" else kind.replace("i", "I").replace("u", "U")
+    make = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__]
+    return make(module, kind, _values(cells, kind, nulls), _Declared(column, order))
 
 
 class _Declared(NamedTuple):
@@ -339,10 +353,10 @@ class _Declared(NamedTuple):
     def labels(self, values: NDArray[Any], kind: str) -> tuple[NDArray[Any], bool]:
         """Return the categories of a type in their order, and whether that is the order of the type."""
         column, places = self.column, {str(value): place for place, value in enumerate(self.order)}
-        labels = column.decode(np.arange(column.size - len(null_codes(column))), 0).tolist()
+        labels = column.decode(np.arange(column.size - len(column.null_codes)), 0).tolist()
         present = {value for value in values.tolist() if not is_missing(value)}
-        if not present <= {*labels}:  # drawn within bins
-            labels = sorted(present)
+        if not present <= {*labels}:  # drawn within bins, or kinds of missing values
+            labels = sorted(present) if isinstance(column, Binned) else [*labels, *sorted(present - {*labels}, key=str)]
         is_in_order = False
         if places:
             labels.sort(key=lambda label: places.get(str(label), len(places)))
@@ -367,8 +381,8 @@ def _is_mixed(column: Column) -> bool:
     return len(column.value_types | (set() if column.other_label is None else {str})) > 1
 
 
-def _values(cells: Cells, kind: str) -> NDArray[Any]:
-    """Return values of codes that a type is made of; nulls are None, NaN or NaT."""
+def _values(cells: Cells, kind: str, nulls: Sequence[object]) -> NDArray[Any]:
+    """Return values of codes that a type is made of; nulls are None, NaN or NaT, or as given by kind."""
     column, family = cells.column, family_of(kind)
     values: NDArray[Any] | None
     if is_of_objects(kind):
@@ -377,11 +391,13 @@ def _values(cells: Cells, kind: str) -> NDArray[Any]:
         values = cells.plain().texts().astype(object)
     else:
         values = column.of_family(cells.codes, cells.values, family)
-    if values is None:
-        return cells.decoded()
-    if column.null_code is not None:
+    is_decoded = values is None
+    values = cells.decoded() if values is None else values
+    if column.null_codes and not (is_decoded and all(null is None for null in nulls)):
         values = values.astype(object)
-        values[np.isin(cells.codes, null_codes(column))] = None
+        is_text = isinstance(next(iter(values), None), str)
+        for code, null in zip(column.null_codes, nulls or [None] * len(column.null_codes), strict=True):
+            values[np.asarray(cells.codes) == code] = str(null) if is_text and null is not None else null
     return values
 
 
@@ -401,8 +417,6 @@ def _pandas(pandas: Any, kind: str, values: NDArray[Any], declared: _Declared) -
         arrow = imported("pyarrow", f"the type {kind}", "frames")
         array = _arrow(arrow, kind.removesuffix("[pyarrow]"), values, declared)
         return pandas.Series(pandas.arrays.ArrowExtensionArray(array))
-    if declared.column.null_code is not None and re.fullmatch(r"u?int\d+|bool", kind):
-        kind = "boolean" if kind == "bool" else kind.replace("i", "I").replace("u", "U")
     return pandas.Series(values, dtype=object if values.dtype == object else None).astype(kind)
 
 
@@ -441,13 +455,6 @@ def _arrow(arrow: Any, kind: str, values: NDArray[Any], declared: _Declared) -> 
         return arrow.DictionaryArray.from_arrays(codes, known.cast(made.value_type), ordered=is_kept)
     values = clocks_of(kind, values)
     return arrow.array(values.tolist() if values.dtype == object else values, from_pandas=True).cast(made)
-
-
-_MAKERS: Mapping[Library, Callable[[Any, str, NDArray[Any], _Declared], Any]] = {
-    "pandas": _pandas,
-    "polars": _polars,
-    "pyarrow": _arrow,
-}
 
 
 def _arrow_type(arrow: Any, kind: str) -> Any:  # noqa: ANN401

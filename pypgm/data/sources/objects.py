@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns.column import Column
 from pypgm.data.columns.made import Cells
 from pypgm.data.columns.values import Values, is_missing
 
@@ -38,12 +37,6 @@ _PLAIN: Mapping[type, str] = {
     uuid.UUID: "UUID",
 }
 """Kinds of objects that have nothing but their type."""
-
-
-def null_codes(column: Column) -> tuple[int, ...]:
-    """Return the codes of a column that stand for missing values."""
-    codes: tuple[int, ...] = getattr(column, "null_codes", ())
-    return codes or (() if column.null_code is None else (column.null_code,))
 
 
 def is_of_objects(kind: str) -> bool:
@@ -151,7 +144,7 @@ def objects_of(cells: Cells, kind: str) -> NDArray[Any]:
     if given is None:
         given = cells.decoded()
         given = given.astype(object) if given.dtype.kind == "M" else cells.texts() if name == "str" else _texts(cells)
-    is_null = np.isin(cells.codes, null_codes(column))
+    is_null = np.isin(cells.codes, column.null_codes)
     make, made = _MAKERS[name], np.empty(len(given), dtype=object)
     known: dict[Any, Any] = {}
     for place, value in enumerate(given.tolist()):
