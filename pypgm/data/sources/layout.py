@@ -438,6 +438,8 @@ def _polars(polars: Any, kind: str, values: NDArray[Any], declared: _Declared) -
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")
     plain = values.tolist() if values.dtype == object else values
+    if family_of(kind) == "float":  # of listed numbers some are whole
+        plain = [value if value is None else float(value) for value in values.tolist()]
     return polars.Series(plain, nan_to_null=True).cast(getattr(polars, kind))
 
 
