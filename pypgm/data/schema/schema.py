@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,11 @@ from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.columns.within import values_within
 from pypgm.data.dataset import Dataset
 from pypgm.data.draft.draft import draft_schema
-from pypgm.data.draft.typed import draft_text, typed_draft
+from pypgm.data.draft.typed import Stated, draft_text, typed_draft
 from pypgm.data.draft.warnings import notes_of
 from pypgm.data.schema.declaration import Declaration
 from pypgm.data.schema.one_of import Block, Member, OneOf, blocks_of
+from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema.schema_file import declarations, read_object, with_mappings
@@ -485,6 +486,11 @@ class Schema(Declaration):
         bounds: Mapping[str, Sequence[Any]] | None = None,
         *,
         null: bool | Sequence[str] = True,
+        outside: Literal["clip", "refuse"] = "clip",
+        drop: Sequence[str] = (),
+        ids: Sequence[str] = (),
+        ordinal: Sequence[str] = (),
+        person: Person | Mapping[str, Any] | None = None,
         table: str | None = None,
     ) -> Schema | OpenSchema:
         """Return a schema from the names and types of a table, without reading a record.
@@ -504,14 +510,25 @@ class Schema(Declaration):
             Columns that are publicly known to have missing values; missing values in any other are refused.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
             have none in the table.
+        outside : {"clip", "refuse"}
+            Treatment of numbers and dates beyond the bounds: they move to the nearest bound, or the table is refused.
+        drop : sequence of str
+            Columns that are left out.
+        ids : sequence of str
+            Columns of numbers of records, which are never read: each synthetic record has a new one.
+        ordinal : sequence of str
+            Columns whose values in `bounds`, or by their type, are in an order that means something.
+        person : Person or mapping, optional
+            Columns that name the person of a record, and how many records are kept of each.
         table : str, optional
             Table of a DuckDB file.
 
         Raises
         ------
         ValueError
-            If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column, or
-            a type has no kind of column, as that of spans of time.
+            If bounds are missing: the message has a draft of the schema, to be completed. Or if an argument names a
+            column that the table has not, or one that another argument excludes, or a type has no kind of column, as
+            that of spans of time.
         TypeError
             If it is not a table, or bounds are no list.
 
@@ -526,7 +543,8 @@ class Schema(Declaration):
         >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
         Schema(age: integer 42, job: categorical 3)
         """
-        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null)
+        stated = Stated(outside, drop, ids, ordinal, person)
+        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null, stated=stated)
         if missing:
             names = listed([repr(name) for name in missing])
             needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"
