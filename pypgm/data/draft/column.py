@@ -269,7 +269,7 @@ class Seen:
             warn(fields, note("far?", *map("{:.12g}".format, far)))
         if other := _other_marks(read, values):
             warn(fields, other)
-        return fields | read.marks_seen
+        return fields | ({} if self.is_typed else read.spelling_seen)
 
 
 def _boolean(values: Mapping[str, int]) -> dict[str, Any]:

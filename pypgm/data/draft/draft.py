@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pypgm.data.draft.by_type import TypeEvidence
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
@@ -66,9 +67,10 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     """
     opened = open_source(source, table, Dialect.of_options("draft", dialect))
     opened.dialect.check()
-    seen, structure = _read(opened)
+    types = TypeEvidence(opened)
+    seen, structure = _read(opened, types)
     keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
-    columns, dropped = _declared(seen, keys)
+    columns, dropped = _declared(seen, keys, types)
     if not columns:
         why = "each is empty, a key, or has a different value in each record"
         raise ValueError(f"{opened.name} has no column to declare: {why}")
@@ -89,15 +91,21 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     return {name: draft[name] for name in _ENTRIES if name in draft}
 
 
-def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def _declared(
+    seen: Mapping[str, Seen], keys: dict[str, Key], types: TypeEvidence
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Return the columns to declare, and why the others are dropped."""
     columns: dict[str, dict[str, Any]] = {}
     dropped: dict[str, str] = {}
     for name, column in seen.items():
-        if name in keys:
+        if by_type := types.declared(name, column.counts):
+            keys.pop(name, None)
+            fields, why = by_type
+        elif name in keys:
             dropped[name] = own_in_each(column.values) if keys[name].most == 1 else note("key")
             continue
-        fields, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
+        else:
+            fields, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
         if fields:
             columns[name] = fields
         else:
@@ -128,13 +136,13 @@ def _is_no_key(text: str, count: int, at_most: int) -> bool:
     return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
 
-def _read(source: Source) -> tuple[dict[str, Seen], Structure]:
+def _read(source: Source, types: TypeEvidence) -> tuple[dict[str, Seen], Structure]:
     """Read the records of a table."""
     marks = source.dialect.decimal, source.dialect.thousands
     seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in source.layout.types.items()}
     structure = Structure()
     for piece in source.pieces():
-        columns = as_columns(piece)
+        columns = types.flat(as_columns(piece))
         texts = {name: value_texts(source.name, name, columns[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])

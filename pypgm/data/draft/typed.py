@@ -20,7 +20,7 @@ from pypgm.data.columns.values import plain
 from pypgm.data.draft.column import BINS, QUANTILES, SHARE, resolution_of, share_of_each
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.schema_file import KINDS
-from pypgm.data.sources.layout import Family, decimals_of, family_of
+from pypgm.data.sources.layout import Family, decimals_of, family_of, is_ordered
 from pypgm.data.sources.source import Source
 from pypgm.domain import Label, listed, nearest
 
@@ -147,7 +147,7 @@ def _nullable(source: Source, null: bool | Sequence[str]) -> Sequence[str]:
 
 
 def _column(
-    name: str, kind: str, listed_in_type: Mapping[str, Sequence[str]], bounds: Mapping[str, Sequence[Any]]
+    name: str, kind: str, listed_in_type: Mapping[str, Sequence[Label]], bounds: Mapping[str, Sequence[Any]]
 ) -> tuple[dict[str, Any], bool]:
     """Return the entry of a column in a schema file, without the share of an open one, and whether it is complete."""
     known = bounds.get(name)
@@ -157,7 +157,8 @@ def _column(
     given = listed_in_type.get(name) if known is None else known
     if given is not None and family in {"text", "any", "category"}:
         labels = [value if isinstance(value, Label) else str(plain(value)) for value in given]
-        return {"kind": "categorical", "values": labels}, True
+        ordinal = {"ordinal": True} if known is None and is_ordered(kind) else {}
+        return {"kind": "categorical", "values": labels, **ordinal}, True
     if not family:
         return {"kind": _UNKNOWN}, False
     if family in {"text", "any", "category"}:

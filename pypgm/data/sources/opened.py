@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from pypgm.data.columns.values import Values
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, as_schema
+from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.duckdb_file import opened_table
 from pypgm.data.sources.encoding import encoded
 from pypgm.data.sources.engine import EngineTable
 from pypgm.data.sources.frames import as_columns, collected
 from pypgm.data.sources.layout import Layout
+from pypgm.data.sources.objects import NESTED, is_nested, kind_of_objects
 from pypgm.data.sources.parquet import types_in
 from pypgm.data.sources.parquet_records import parquet_codes
 from pypgm.data.sources.source import (
@@ -81,7 +83,18 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
         If a package is missing that reads it: the message names the extra.
     """
     source.check_dialect()
-    return next(read for kind, read in _READERS.items() if isinstance(source, kind))(source, schema, ignore_extra)
+    if not isinstance(source, EncodedRecords | CsvFile):
+        _check_flat(source.name, {n: k for n, k in source.layout.types.items() if n in schema.provisional.reading})
+    made = next(read for kind, read in _READERS.items() if isinstance(source, kind))(source, schema, ignore_extra)
+    if listed := {**ordered_dictionaries(source), **source.categories}:
+        return replace(made, layout=made.layout.with_orders(listed, schema.provisional.example(0)))
+    return made
+
+
+def _check_flat(table: str, types: Mapping[str, str]) -> None:
+    """Raise ``ValueError`` if a column that is read holds lists, records or maps."""
+    if nested := [f"column {name!r} is {NESTED}" for name, kind in types.items() if is_nested(kind)]:
+        raise ValueError(f"{table}: {'; '.join(nested)}")
 
 
 def _with_schema(records: Dataset, schema: Schema) -> Dataset:
@@ -138,9 +151,10 @@ def _frame(source: FrameTable, schema: Schema | OpenSchema, ignore_extra: bool) 
     frame = collected(source.frame)
     columns = as_columns(frame)
     before = schema.provisional
+    layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame).with_objects(columns)
+    _check_flat(source.name, {name: kind_of_objects(columns[name]) for name in before.reading if name in columns})
     codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))
     before.check_rules(before.records(codes))
-    layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame)
     return _held(schema, codes, {name: columns[name] for name in schema.open}, layout)
 
 

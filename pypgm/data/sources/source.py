@@ -24,64 +24,8 @@ from pypgm.data.sources.frames import Frame, as_columns, collected, imported
 from pypgm.data.sources.header_lines import lines_hint
 from pypgm.data.sources.layout import Layout, layout_of
 from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, types_in
-from pypgm.domain import first_repeat
-
-_POLARS_ENUM = b"_PL_ENUM_VALUES2"  # the key under which Polars notes the values of an Enum in an Arrow field
-
-
-def values_of_types(frame: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
-    """Return the values of each column whose type lists them in a definition; no record is read.
-
-    Such columns have polars' type ``Enum``, or the same in Arrow, with the note that Polars makes of it. Other types
-    with a list of values may have taken it from the records without saying so: pandas' ``category``, ordered or not,
-    by ``astype``; polars' ``Categorical``; a dictionary of Arrow, by ``dictionary_encode``; and DuckDB's ``ENUM``,
-    which DuckDB itself makes of a ``category`` of pandas.
-
-    Parameters
-    ----------
-    frame : data frame
-        A frame of any library; only Polars and Arrow have such types.
-    """
-    root = type(frame).__module__.partition(".")[0]
-    if root == "polars":
-        kinds = {name: kind for name, kind in frame.collect_schema().items() if type(kind).__name__ == "Enum"}
-        return {name: values for name, kind in kinds.items() if (values := kind.categories.to_list())}
-    return values_in_arrow(frame.schema) if root == "pyarrow" else {}
-
-
-def values_in_arrow(schema: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
-    """Return the values of each field of an Arrow schema that is an enumeration, as `values_of_types` does."""
-    listed = {}
-    for entry in schema:
-        note = (entry.metadata or {}).get(_POLARS_ENUM)
-        if note is not None and hasattr(entry.type, "value_type"):
-            values = list(_noted(note))
-            known = [value for value in values if value is not None]
-            if known and len(known) == len(values):
-                listed[entry.name] = known
-    return listed
-
-
-def _noted(note: bytes) -> Iterator[str | None]:
-    """Yield the values of a note of Polars, each after its length in bytes; None where it is written otherwise.
-
-    Examples
-    --------
-    >>> list(_noted("2;ä3;y;30;".encode())), list(_noted(b"7;x"))
-    (['ä', 'y;3', ''], [None])
-    """
-    while note:
-        length, _, note = note.partition(b";")
-        size = int(length) if length.isdigit() and len(length) <= len(str(len(note))) else -1
-        if not 0 <= size <= len(note):
-            yield None
-            return
-        try:
-            yield note[:size].decode()
-        except UnicodeDecodeError:
-            yield None
-        note = note[size:]
-
+from pypgm.data.sources.type_values import values_in_arrow, values_of_types
+from pypgm.domain import Label, first_repeat
 
 _ROWS = 8192  # of a piece
 _PLAIN = re.compile(r"u?int\d+|bool")  # types of NumPy, and of pandas, that have no missing value
@@ -120,7 +64,7 @@ class Source(ABC):
         """Names and types of the columns; a CSV file has no types."""
 
     @property
-    def categories(self) -> Mapping[str, Sequence[str]]:
+    def categories(self) -> Mapping[str, Sequence[Label]]:
         """Values of the columns whose type has a definition that lists them."""
         return {}
 
@@ -203,7 +147,7 @@ class _TypedByArrow(Source):
         return Layout.of_arrow(self.arrow)
 
     @property
-    def categories(self) -> Mapping[str, Sequence[str]]:
+    def categories(self) -> Mapping[str, Sequence[Label]]:
         """Values of the columns that polars notes to be enumerations."""
         return values_in_arrow(self.arrow)
 
@@ -332,7 +276,7 @@ class FrameTable(Source):
         return layout_of(self.frame)
 
     @property
-    def categories(self) -> Mapping[str, Sequence[str]]:
+    def categories(self) -> Mapping[str, Sequence[Label]]:
         """Values of the columns of an enumeration of polars."""
         return values_of_types(self.frame)
 
