@@ -112,7 +112,7 @@ def text_table(source: Source, schema: Schema | OpenSchema | None = None) -> dic
 def _spelling(column: Column | None, dialect: Dialect) -> Callable[[str], str] | None:
     """Return a function that removes the marks from the numbers of a column that has them."""
     if isinstance(column, Numeric):
-        return None if column.marks == PLAIN else column.plain_text
+        return None if column.is_plain else column.plain_text
     is_known = column is not None or (dialect.decimal, dialect.thousands) == PLAIN
     return None if is_known else partial(plain_number, decimal=dialect.decimal, thousands=dialect.thousands)
 

@@ -110,7 +110,7 @@ def evaluate(
     Raises
     ------
     ValueError
-        If both or none of `b` and `unsafe_data` are given, there is no clique, a clique does not fit a side, the sides
+        If not one of `b` and `unsafe_data` is given, there is no clique, a clique does not fit a side, the sides
         disagree about an attribute's values, the metric is unknown, or a side without records has no shares.
     TypeError
         If a side does not answer marginals.

@@ -246,7 +246,7 @@ class Factor(Shown):
         ValueError
             If the library is another one, or an attribute has the name of the column.
         ImportError
-            If it is not installed.
+            If the library is not installed.
 
         Examples
         --------

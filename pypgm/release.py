@@ -208,7 +208,7 @@ class Release(Released[Model_co]):
         Returns
         -------
         Factor
-            In counts of the model's total; inf where an attribute was never measured.
+            Errors in counts of the model's total; inf where an attribute was never measured.
 
         Raises
         ------
@@ -744,11 +744,11 @@ def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Rel
     Raises
     ------
     ValueError
-        If it is not a file of pypgm, is truncated, changed or contradictory, or is of another version.
+        If the file is not one of pypgm, is truncated, changed or contradictory, or is of another version.
     ModelTooLargeError
-        If it unpacks to more than `max_bytes`; nothing was unpacked then.
+        If the file unpacks to more than `max_bytes`; nothing was unpacked then.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------

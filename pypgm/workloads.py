@@ -64,7 +64,7 @@ class Workload(Shown):
     Raises
     ------
     ValueError
-        If there is no clique, one does not fit the domain or its query, lengths differ, or a weight is not positive.
+        If there is no clique, a clique does not fit its domain or query, lengths differ, or a weight is not positive.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def all_k_way(domain: Domain, k: int, *, max_cells: int | None = None) -> Worklo
     domain : Domain
         Its attributes.
     k : int
-        From 1 to the number of attributes.
+        Number of attributes in a clique, from 1 to all.
     max_cells : int, optional
         Leave out marginals of more cells.
 
@@ -163,7 +163,7 @@ def all_k_way(domain: Domain, k: int, *, max_cells: int | None = None) -> Worklo
     ValueError
         If k is out of range, or no marginal is small enough.
     ModelTooLargeError
-        If there are more than memory can list.
+        If there are more cliques than memory can list.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def random_k_way(
     Raises
     ------
     ValueError
-        As in `all_k_way`, or if there are fewer than `count`.
+        As in `all_k_way`, or if there are fewer cliques than `count`.
 
     Examples
     --------
@@ -334,9 +334,9 @@ def as_workload(domain: Domain, workload: WorkloadLike) -> Workload:
     Raises
     ------
     ValueError
-        If it is not a workload over the domain.
+        If the workload is not over the domain.
     TypeError
-        If it is of another kind.
+        If the argument is of another type.
 
     Examples
     --------

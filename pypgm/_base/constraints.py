@@ -73,9 +73,9 @@ class Constraint:
         Raises
         ------
         TypeError
-            If it is not a number.
+            If the value is not a number.
         ValueError
-            If it is out of range, or not one of the choices.
+            If the value is out of range, or not one of the choices.
         """
         if value is None and self.optional:
             return None

@@ -214,7 +214,7 @@ def as_fraction(name: str, value: Number) -> Fraction:
     ValueError
         If the number is not finite or the text is not a number.
     TypeError
-        If it is not an int, float, Fraction, Decimal or str.
+        If the value is not an int, float, Fraction, Decimal or str.
     """
     if type(value) is int or type(value) is Fraction:  # as they mostly are
         return Fraction(int(value.numerator), int(value.denominator))

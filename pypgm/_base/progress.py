@@ -30,7 +30,7 @@ class Bar:
     what : str
         The head of the line.
     shares : bool
-        Whether each step comes with the share of a budget that is spent.
+        Whether each step names the share of the budget that is spent.
     """
 
     def __init__(self, what: str, *, shares: bool = False) -> None:

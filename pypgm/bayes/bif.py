@@ -47,7 +47,7 @@ def noisy_max(rows: Mapping[int, Sequence[float]], shape: Sequence[int]) -> NDAr
     Raises
     ------
     ValueError
-        If one of those rows is not given, or the product is not a distribution.
+        If one of these rows is missing, or the product is not a distribution.
 
     References
     ----------

@@ -128,7 +128,7 @@ def map_agreement(
     Returns
     -------
     float
-        From 0 to 1; NaN if no question is left.
+        Share from 0 to 1; NaN if no question is left.
 
     Raises
     ------

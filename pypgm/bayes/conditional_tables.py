@@ -109,7 +109,7 @@ class ConditionalTables(Shown):
         OSError
             If the file cannot be read.
         ValueError
-            If it is not a whole network; the message names the line, the text needed and the text found.
+            If the text is not a whole network; the message names the line, the text needed and the text found.
 
         References
         ----------
@@ -142,7 +142,7 @@ class ConditionalTables(Shown):
         OSError
             If the file cannot be read.
         ValueError
-            If it is not a whole network.
+            If the text is not a whole network.
         """
         description = parse_xmlbif(read_text(path, encoding), os.fspath(path))
         return cls(description.labels, description.parents, description.tables, name=description.name)

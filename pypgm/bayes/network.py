@@ -88,8 +88,8 @@ class RowAnswers(PlannedTables):
             The evidence: columns of labels, or of codes if an attribute has no labels. None, NaN and NA are unknown.
             See `predict_proba` for the work shared between rows.
         targets : str or sequence of str, optional
-            By default all attributes without a column. A target's own column is ignored; see `impute` for filling in
-            missing values.
+            Attributes to predict, by default all without a column. A target's own column is ignored; see `impute` for
+            filling in missing values.
         impossible : {"raise", "nan"}
             Whether a row of probability zero raises an error, or gets the answer None.
 

@@ -30,9 +30,9 @@ class Custom(Loss):
     cliques : sequence of cliques
         The marginals it reads; they come in this order.
     smooth : bool
-        Whether it has a gradient everywhere. If not, the returned vector must be a subgradient.
+        Whether the loss has a gradient everywhere. If not, the returned vector must be a subgradient.
     convex : bool
-        Whether it is convex.
+        Whether the loss is convex.
     lipschitz : float, optional
         K such that the gradient changes by at most K times the L1 distance of two joint tables of counts, measured by
         its largest sum over the cells of one joint assignment: methods with a fixed step need it. If it is not smooth

@@ -72,7 +72,7 @@ class Limits:
     Raises
     ------
     ValueError, TypeError
-        If one of them is out of range, or no number.
+        If a limit is out of range, or no number.
 
     Examples
     --------
@@ -121,12 +121,12 @@ class SolverOptions(Limits):
     further : float
         Multiple of the validated number of iterations that an accelerated path runs, if held-out answers permit it.
     anyway : bool
-        Whether it goes further regardless of held-out answers.
+        Whether the estimate goes on regardless of held-out answers.
 
     Raises
     ------
     ValueError, TypeError
-        If one of them is out of range, or no number.
+        If a limit is out of range, or no number.
     """
 
     iterations: int

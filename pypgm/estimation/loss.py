@@ -31,9 +31,9 @@ class Loss(ABC):
     measurements : tuple of LinearMeasurement
         The measurements it compares marginals with; none by default.
     smooth : bool
-        Whether it has a gradient everywhere; without one it still has subgradients.
+        Whether the loss has a gradient everywhere; if not, it still has subgradients.
     convex : bool
-        Whether it is convex, without which a gap certifies nothing.
+        Whether the loss is convex, without which a gap certifies nothing.
     least : float
         Lower bound of the loss over all marginals; -inf if unknown.
     bend : float or None
@@ -92,7 +92,7 @@ class Sum(Loss):
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no loss.
     """
 
     def __init__(self, losses: Iterable[Loss]) -> None:

@@ -37,9 +37,9 @@ class Method(NamedTuple):
     needs_convex : bool
         Whether its average or its steps rest on convexity.
     takes_rough : bool
-        Whether it follows subgradients.
+        Whether the method follows subgradients.
     makes_tree_tables : bool
-        Whether it differentiates marginals, for which the tables of the tree's cliques are made.
+        Whether the method differentiates marginals, for which the tables of the tree's cliques are made.
     """
 
     solve: Callable[[TreeProblem, SolverOptions], Solution]

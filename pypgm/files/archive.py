@@ -178,7 +178,7 @@ def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> 
     ValueError
         If the file is not a model file, is truncated or changed, or is of another version.
     ModelTooLargeError
-        If it unpacks to more than `max_bytes`; nothing was unpacked then.
+        If the archive unpacks to more than `max_bytes`; nothing was unpacked then.
     """
     if max_bytes is not None:
         memory_limit(max_bytes)  # the check happens there

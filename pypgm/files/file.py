@@ -39,9 +39,9 @@ def read_file(path: str | os.PathLike[str], max_bytes: float | None = None) -> F
     ValueError
         If the file is not one of pypgm, is truncated or changed, or is of a later version.
     ModelTooLargeError
-        If it unpacks to more than `max_bytes`, by default half of the memory that is available.
+        If the file unpacks to more than `max_bytes`, by default half of the memory that is available.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     check_no_pipe(path, "a release or a model")
     with as_path(path).open("rb") as file:
@@ -56,7 +56,7 @@ def parse_file(file: BinaryIO, name: str, max_bytes: float | None = None) -> Fie
     ValueError
         If the file is not one of pypgm, is truncated or changed, or is of a later version.
     ModelTooLargeError
-        If it unpacks to more than `max_bytes`; nothing was unpacked then.
+        If the file unpacks to more than `max_bytes`; nothing was unpacked then.
     """
     fields = archive.parse_archive(file, name, max_bytes)
     try:

@@ -26,7 +26,7 @@ def counting_numbers(
     regions : sequence of tuple of str
         Larger ones first.
     edges : sequence of (int, int)
-        From parent to child, by the positions of the regions.
+        Edges from parent to child, by the positions of the regions.
     kind : {"ones", "bethe", "tree_reweighted"}
         1 for every region; 1 less the numbers of all regions above, which counts every attribute once; or the mean over
         some acyclic parts of the graph of the numbers that are exact on each, which bounds the entropy from above. On
@@ -35,7 +35,7 @@ def counting_numbers(
     Raises
     ------
     ValueError
-        If there is no such kind.
+        If the kind is unknown.
 
     References
     ----------

@@ -29,7 +29,7 @@ class Folding:
     domain : Domain
         All attributes.
     sources : mapping of str to (str, ndarray of int64)
-        For each coarse attribute, the fine attribute that it follows from, which must not itself be coarse, and the
+        Fine attribute that each coarse attribute follows from, which must not itself be coarse, and the
         coarse code of each fine code; no coarse attributes by default.
     """
 

@@ -50,7 +50,7 @@ def answer_queries(
     Returns
     -------
     list of ndarray
-        For each query a tensor of its shape.
+        Tensor of the shape of each query.
 
     Warns
     -----

@@ -68,11 +68,11 @@ def local_answers(
     index : RegionIndex
         The pseudo-marginals.
     cliques : sequence of tuple of str
-        In the domain's order.
+        Cliques, each in the domain's order.
     clock : Clock
         Shows the sweeps; once its time is over answers are the best so far.
     priors : sequence of ndarray, optional
-        For each clique a non-negative table, any positive sum; uniform by default. Zeros stay zero.
+        Non-negative table with any positive sum for each clique; uniform by default. Zeros stay zero.
     iterations : int
         Largest number of sweeps of fitting, and half the number of steps that fitting and descent together may take;
         tables of more than 10,000 cells take fewer, 25 and 50 from 160,000 on.
@@ -80,7 +80,7 @@ def local_answers(
     Returns
     -------
     list of LocalAnswer
-        In the order of the cliques.
+        Answers in the order of the cliques.
 
     References
     ----------

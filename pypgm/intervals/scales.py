@@ -42,7 +42,7 @@ class PairAnswer(NamedTuple):
     Attributes
     ----------
     values : ndarray
-        In C order over the groups.
+        Values in C order over the groups.
     groups : tuple of ndarray of int
         The group of each value of each attribute.
     is_interaction : bool

@@ -73,7 +73,7 @@ def read_uai(path: str | os.PathLike[str]) -> CliqueVector:
         If the file is not of this format, ends early, goes on after its last table, or holds a negative or
         non-finite entry.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     References
     ----------
@@ -211,7 +211,7 @@ def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None
         If the file ends early, goes on after the last pair, holds something else than numbers, names an attribute
         twice, or one or a value that the domain does not have.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def adaptive_grid(
     split : three numbers
         Shares of the budget of the steps; they sum to 1.
     threshold : float
-        In standard deviations of the first step's noise: values counted below it are implausible. By the noise alone,
+        Standard deviations of the first step's noise, below which a counted value is implausible. By the noise alone,
         one value in 740 that nobody has reaches 3, the default.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`. The model that

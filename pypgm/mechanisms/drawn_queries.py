@@ -171,7 +171,7 @@ class DrawnQueries:
     ----------
     domain : Domain
     cliques : iterable of clique
-        In the domain's order.
+        Cliques, each in the domain's order.
 
     Attributes
     ----------

@@ -134,7 +134,7 @@ def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     ValueError
         If the workload is over another domain, or has queries other than whole marginals.
     TypeError
-        If it is not a workload.
+        If the argument is not a workload.
     ModelTooLargeError
         If all pairs are more than memory can list.
     """

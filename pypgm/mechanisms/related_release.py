@@ -280,7 +280,7 @@ class RelatedRelease(Shown):
         ValueError
             If the files are not the two halves of one release.
         OSError
-            If they cannot be read.
+            If the files cannot be read.
         """
         loaded = [load(Path(directory) / name, max_bytes=max_bytes) for name in _FILES]
         releases = [r for r in loaded if isinstance(r, Release)]

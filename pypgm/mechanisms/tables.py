@@ -62,7 +62,7 @@ def mechanism_named(name: str) -> Callable[..., Release]:
     Raises
     ------
     ValueError
-        If there is none.
+        If no mechanism has the name.
 
     Examples
     --------

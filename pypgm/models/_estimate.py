@@ -160,7 +160,7 @@ def estimate(
         "tree_reweighted", see `RegionGraph.counting_numbers`; 1 by default. The marginals at the optimum are the same
         for all, the path is not.
     inner : int, optional
-        For "mirror_descent" over a region graph: sweeps of belief propagation after each step, each one of the
+        Sweeps, for "mirror_descent" over a region graph, of belief propagation after each step, each one of the
         `iterations`. By default until regions agree; with 1, messages lag behind the steps, a little if these are
         small, and the answer is made consistent at the end.
     damping : float, optional

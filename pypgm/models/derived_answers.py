@@ -31,7 +31,7 @@ def answered(schema: Schema | None, clique: str | Iterable[str], ask: Callable[[
     ----------
     schema : Schema or None
     clique : str or sequence of str
-        In the order of the axes.
+        Attributes in the order of the axes.
     ask : callable
         Function that returns an additive answer on columns that are read, such as counts or probabilities.
 

@@ -103,7 +103,7 @@ class Marginal(Shown):
         ValueError
             If the library is another one, or an attribute has the name of a column.
         ImportError
-            If it is not installed.
+            If the library is not installed.
 
         Examples
         --------

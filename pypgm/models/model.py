@@ -346,7 +346,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         evidence : mapping, optional
-            See `project`; log Z is -inf where it has probability zero.
+            See `project`; log Z is -inf where the evidence has probability zero.
 
         Raises
         ------
@@ -365,7 +365,7 @@ class Model(Shown, Stored, Generic[Table]):
         Raises
         ------
         ImpossibleEvidenceError
-            If it has probability zero.
+            If the evidence has probability zero.
         ModelTooLargeError
             If a junction tree of the regions does not fit.
 

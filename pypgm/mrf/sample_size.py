@@ -286,7 +286,8 @@ def simulated_block_size(
     potentials : CliqueVector
         The model that records are drawn from (`sample`, independently).
     learn : callable
-        From a Dataset to a graph, such as ``lambda data: fit_logistic(data, 1.0).edges(0.1)``; not private, or private.
+        Function from a Dataset to a graph, private or not, such as
+        ``lambda data: fit_logistic(data, 1.0).edges(0.1)``.
     graph : object
         Graph that `learn` should return.
     budget : Budget, optional

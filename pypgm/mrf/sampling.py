@@ -198,7 +198,7 @@ def sample(
         model; records depend on each other and on `burn_in`: look at `Sample.r_hat` and `Sample.effective_size`.
         "auto": the first of them that applies and is fast.
     n_chains, burn_in, thin : int
-        For Gibbs sampling: chains, each from its own uniform state; sweeps before the first record; sweeps per record.
+        Chains of Gibbs sampling, each from its own uniform state; sweeps before the first record; sweeps per record.
         Coupling and exact sampling do not use them.
     rng : Generator, int or None
         Source of the one seed on which the records depend.

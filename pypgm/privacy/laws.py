@@ -168,7 +168,7 @@ class DiscreteGaussian(Noise):
     ValueError
         If a number is out of its range or not finite, or the threshold does not keep its delta.
     TypeError
-        If one is not a number.
+        If a parameter is not a number.
 
     References
     ----------
@@ -263,7 +263,7 @@ class DiscreteLaplace(Noise):
     ValueError
         If a number is out of its range or not finite, or the threshold does not keep its delta.
     TypeError
-        If one is not a number.
+        If a parameter is not a number.
 
     Examples
     --------
@@ -349,7 +349,7 @@ class Exponential(Law):
     ValueError
         If a number is out of its range or not finite, or one of `draws` and `composed` is missing.
     TypeError
-        If one is not a number.
+        If a parameter is not a number.
 
     References
     ----------
@@ -419,7 +419,7 @@ class PermuteAndFlip(Law):
     ValueError
         If a number is out of its range or not finite.
     TypeError
-        If one is not a number.
+        If a parameter is not a number.
 
     References
     ----------
@@ -476,7 +476,7 @@ class PoissonSample(Law):
     ValueError
         If a number is out of its range or not finite, or epsilon is another one.
     TypeError
-        If one is not a number.
+        If a parameter is not a number.
 
     References
     ----------
@@ -535,7 +535,7 @@ class Stated(Law):
     ValueError
         If not exactly one is given, or a number is out of its range or not finite.
     TypeError
-        If one is not a number.
+        If a parameter is not a number.
 
     Examples
     --------
@@ -598,7 +598,7 @@ def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> La
     Raises
     ------
     ValueError
-        If there is no such law, it has other parameters, one is out of its range, or it does not fail.
+        If the law is unknown, has other parameters, or cannot fail, or a parameter is out of its range.
     TypeError
         If a parameter is not a number.
 

@@ -253,7 +253,7 @@ class Ledger(LedgerReport):
         ValueError
             If the law has no guarantee in the budget's unit.
         TypeError
-            If it is not a law of `pypgm.privacy.laws`.
+            If the law is none of `pypgm.privacy.laws`.
 
         Examples
         --------

@@ -362,7 +362,7 @@ class PrivateTable(Shown, Guarded):
         Parameters
         ----------
         rate : number
-            In (0, 1].
+            Rate in (0, 1].
         epsilon : number
             The budget for steps on the sample.
 

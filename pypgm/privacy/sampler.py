@@ -130,7 +130,7 @@ class Sampler:
         TypeError
             If the scores are not int64.
         ValueError
-            If there are none, or no exact draws exist for the rate.
+            If there are no scores, or no exact draws exist for the rate.
 
         References
         ----------
@@ -166,7 +166,7 @@ class Sampler:
         TypeError
             If the scores are not int64.
         ValueError
-            If there are fewer than `count`, or no exact draws exist for the rate.
+            If there are fewer scores than `count`, or no exact draws exist for the rate.
 
         References
         ----------

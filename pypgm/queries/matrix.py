@@ -142,7 +142,7 @@ def mean(levels: ArrayLike) -> Matrix:
     Raises
     ------
     ValueError
-        If there are no levels, or one is NaN or infinite.
+        If there are no levels, or a level is NaN or infinite.
 
     Examples
     --------

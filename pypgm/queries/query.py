@@ -135,7 +135,7 @@ class LinearQuery(Value, ABC):
     has_acute_columns : bool
         Whether no two columns have a negative product, so that their distance is at most their hypotenuse.
     has_unit_columns : bool
-        Whether each cell is counted in exactly one answer, once: whether there are `groups`.
+        Whether each cell is counted in exactly one answer, once, as it is if there are `groups`.
     is_interaction : bool
         Whether answers are 0 on tables that are constant along some attribute, and so independent of single ones.
     is_identity : bool
@@ -366,8 +366,9 @@ class LinearQuery(Value, ABC):
         Returns
         -------
         int or float
-            For integers, `l1_sensitivity` for norm 1, the square root of `squared_l2_sensitivity` for norm 2. For real
-            entries the same up to rounding, or, with too many `columns`, twice the largest norm under "replace".
+            Sensitivity: of integers, `l1_sensitivity` for norm 1 and the square root of `squared_l2_sensitivity` for
+            norm 2. For real entries the same up to rounding, or, with too many `columns`, twice the largest norm
+            under "replace".
         """
         if self.is_integer:
             exact = self._sensitivity(neighbours, norm)

@@ -77,7 +77,7 @@ class RangeList(ZeroOneQuery):
     Raises
     ------
     ValueError
-        If there are no ranges, or one does not lie in the table.
+        If there are no ranges, or a range does not lie in the table.
     TypeError
         If an end is not an integer.
 

@@ -31,7 +31,7 @@ class Union(LinearQuery):
     Raises
     ------
     ValueError
-        If there is no part, or they are for different numbers of cells.
+        If there is no part, or the parts are for different numbers of cells.
 
     Notes
     -----

@@ -48,7 +48,7 @@ class LocalTables(Reconstructed):
         Raises
         ------
         ValueError
-            If none does.
+            If no table holds the clique.
         """
         return self._tables.project(clique)
 

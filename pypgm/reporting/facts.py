@@ -140,7 +140,7 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     }
     missing = _missing_shares(model, schema)
     lost = dict(_lost_to_other(model, schema))
-    made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items()}
+    made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items() if name in schema.unread}
     kept = {n: columns[n].n_values for n in other}
     heavy = dict(_heavy_bins(model, schema))
     return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, heavy, persons)
@@ -160,9 +160,9 @@ def _heavy_bins(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, str
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
     """Return the share of missing values, 0 .. 1, of each column that may have some."""
-    codes = {name: column.null_code for name, column in schema.columns.items() if column.null_code is not None}
+    codes = {name: column.null_codes for name, column in schema.columns.items() if column.null_codes}
     total = max(model.total, 1e-300)
-    return {name: float(model.project(name).values[code]) / total for name, code in codes.items()}
+    return {name: float(model.project(name).values[[*of]].sum()) / total for name, of in codes.items()}
 
 
 def _missing_text(shares: Mapping[str, float]) -> str:
@@ -180,7 +180,7 @@ def _missing_text(shares: Mapping[str, float]) -> str:
 def _lost_to_other(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, float]]:
     """Yield the share of records of each mapped column whose value is not in its mapping."""
     mapped = {name: column for name, column in schema.made.items() if isinstance(column, Derived)}
-    other_of = {n: c.other for n, c in mapped.items() if c.other not in (None, *(image for _, image in c.pairs))}
+    other_of = {n: c.other for n, c in mapped.items() if c.other not in (..., None, *(image for _, image in c.pairs))}
     for name, (parents, cells) in images_of(schema, other_of):
         labels: list[object] = list(cells.column.labels or ())
         is_other = np.asarray(cells.codes) == labels.index(other_of[name])

@@ -36,8 +36,8 @@ def labels_of(domain: Domain, attribute: str, schema: Schema | None = None) -> l
     """
     texts = label_texts(domain, attribute)
     texts = [str(i) for i in range(domain.size((attribute,)))] if texts is None else texts
-    null = None if schema is None else schema.columns[attribute].null_code
-    return [MISSING if code == null else label_text(text) for code, text in enumerate(texts)]
+    nulls = () if schema is None else schema.columns[attribute].null_codes
+    return [MISSING if (code,) == nulls else label_text(text) for code, text in enumerate(texts)]
 
 
 def many(number: int, noun: str) -> str:

@@ -17,6 +17,7 @@ from pypgm import Schema, cli, read_table
 from pypgm.data import OpenSet
 from pypgm.data.draft import draft_schema
 from pypgm.data.draft.typed import draft_text
+from pypgm.data.draft.warnings import meaning
 from pypgm.data.sources.frames import as_frame
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning
 from pypgm.privacy import settle
@@ -87,15 +88,15 @@ def test_kinds_are_guessed(write):
         "format": "%d.%m.%Y",
     }
     assert found["us"]["format"] == "%d/%m/%Y"
-    assert "the format may be %d/%m/%Y or %m/%d/%Y" in draft["columns"]["us"]["warning"]
+    assert "the format may be '%m/%d/%Y' as well" in meaning(draft["columns"]["us"]["warning"])
     assert found["active"] == {"kind": "boolean", "values": ["No", "Yes"]}
     assert found["bit"] == {"kind": "boolean", "values": ["0", "1"]}
     assert found["job"] == {"kind": "categorical", "values": ["clerk", "cook"], "null": ["?"]}
     assert found["zip"]["kind"] == "categorical"
     assert found["town"] == {"kind": "open", "share": 0.05}
     assert {n for n, c in draft["columns"].items() if "warning" not in c} == {"active", "bit"}
-    assert "no value comes twice" in draft["columns"]["big"]["warning"]
-    assert "no value comes twice" not in draft["columns"]["age"]["warning"]
+    assert "no value comes twice" in meaning(draft["columns"]["big"]["warning"])
+    assert "no value comes twice" not in meaning(draft["columns"]["age"]["warning"])
 
 
 def test_a_draft_reads_its_table(write, tmp_path):
@@ -112,7 +113,7 @@ def test_a_draft_reads_its_table(write, tmp_path):
 
 
 def test_dialects(write):
-    path = write({"wage": ["1,5", "2,25"] * 50, "age": [1, 2] * 50}, delimiter=";")
+    path = write({"wage": [f"{i},{i:02}" for i in range(80)] * 2, "age": [1, 2] * 80}, delimiter=";")
     found = without_warnings(draft_schema(path, delimiter=";", decimal=","))
     assert found["wage"]["kind"] == "real"
     assert found["wage"]["decimals"] == 2
@@ -131,12 +132,14 @@ def test_marks_of_numbers_are_found_for_each_column(write, tmp_path):
         "whole": ("1.234", "12.345.678", {"thousands": ".", "decimal": ","}),
         "plain": ("1234.5", "0.25", {}),
     }
-    path = write({name: [a, b, *[a] * 98] for name, (a, b, _) in marks.items()}, delimiter=";")
+    path = write(
+        {name: [a, *(f"{b[:-2]}{i}" for i in range(10, 90))] for name, (a, b, _) in marks.items()}, delimiter=";"
+    )
     draft = draft_schema(path, delimiter=";")
     for name, (_, _, told) in marks.items():
         column = draft["columns"][name]
         assert {k: column[k] for k in ("thousands", "decimal") if k in column} == told, name
-        assert "is taken for the mark" not in column["warning"]
+        assert "is taken for the mark" not in meaning(column["warning"])
     schema = Schema.from_dict(draft).provisional
     data = read_table(path, schema, delimiter=";")
     pypgm.write_table(data, tmp_path / "out.csv", schema, rng=0)
@@ -146,8 +149,8 @@ def test_marks_of_numbers_are_found_for_each_column(write, tmp_path):
 
 @pytest.mark.parametrize(("value", "taken"), [("1,234", "',' is taken for the mark of thousands"), ("1.234", "'.' is")])
 def test_marks_that_may_be_others_are_pointed_out(write, value, taken):
-    draft = draft_schema(write({"a": [value, "999"] * 40, "b": [1, 2] * 40}))
-    assert taken in draft["columns"]["a"]["warning"]
+    draft = draft_schema(write({"a": [value, *range(900, 980)], "b": ["x"] * 81}))
+    assert taken in meaning(draft["columns"]["a"]["warning"])
 
 
 def test_a_column_of_heaps_or_of_skewed_amounts_has_quantiles(write):
@@ -177,12 +180,12 @@ def test_columns_that_depend_on_others_are_pointed_out(write):
     land = [{"Bonn": "DE", "Oslo": "NO", "Bern": "CH", "Rome": "IT"}[c] for c in city]
     north = [{"Oslo": "yes"}.get(c, "no") for c in city]
     free = [draw.choice("xyz") for _ in city]
-    found = draft_schema(write({"city": city, "land": land, "north": north, "free": free}))["columns"]
-    way = '"mapping": {"Bern": "CH", "Bonn": "DE", "Oslo": "NO", "Rome": "IT"}'
-    assert way in found["land"]["warning"]
-    assert "it follows from 'city' in each record" in found["north"]["warning"]
-    assert "follows" not in found["city"]["warning"] + found["free"]["warning"]
+    draft = draft_schema(write({"city": city, "land": land, "north": north, "free": free}))
+    found = draft["columns"]
+    assert "it follows from 'city' in each record" in meaning(found["north"]["warning"])
+    assert "follows" not in meaning(found["city"]["warning"]) + meaning(found["free"]["warning"])
     rule = {"kind": "derived", "from": "city", "mapping": {"Bern": "CH", "Bonn": "DE", "Oslo": "NO", "Rome": "IT"}}
+    assert draft["proposals"]["land"] == {"follows city": [rule]}
     Schema.from_dict({"city": found["city"], "land": rule})
 
 
@@ -190,11 +193,12 @@ def test_nothing_is_derived_from_what_is_found_privately(write):
     """Each city that is not found would be one of no region: of half of the records nothing would be left."""
     draw = random.Random(2)
     city = [f"{draw.choice(['Ash', 'Elm'])} {draw.randrange(150)}" for _ in range(3000)]
-    found = draft_schema(write({"city": city, "region": [name[:3] for name in city]}))["columns"]
+    draft = draft_schema(write({"city": city, "region": [name[:3] for name in city]}))
+    found = draft["columns"]
     assert found["city"]["kind"] == "open"
-    assert "it follows from 'city'" in found["region"]["warning"]
-    assert "found privately" in found["region"]["warning"]
-    assert '"kind": "derived"' not in found["region"]["warning"]
+    assert "it follows from 'city'" in meaning(found["region"]["warning"])
+    assert "found privately" in meaning(found["region"]["warning"])
+    assert "proposals" not in draft
 
 
 def test_columns_that_are_blank_by_others_are_pointed_out(write):
@@ -202,15 +206,16 @@ def test_columns_that_are_blank_by_others_are_pointed_out(write):
     member = [draw.choice(["yes", "no", ""]) for _ in range(500)]
     plan = [draw.choice(["gold", "plus", ""]) if m == "yes" else "" for m in member]
     free = [draw.choice(["x", ""]) for _ in member]
-    found = draft_schema(write({"member": member, "plan": plan, "free": free}))["columns"]
-    assert 'the rule {"blank": "plan", "unless": {"member": "yes"}} keeps it so' in found["plan"]["warning"]
-    assert "blank" not in found["free"]["warning"]
+    draft = draft_schema(write({"member": member, "plan": plan, "free": free}))
+    found = draft["columns"]
+    assert draft["proposals"] == {"plan": {"blank member": [{"blank": "plan", "unless": {"member": "yes"}}]}}
+    assert "blank" not in meaning(found["free"]["warning"])
     Schema.from_dict({"columns": found, "rules": [{"blank": "plan", "unless": {"member": "yes"}}]})
-    ages = [7 if draw.random() < 0.5 else draw.randrange(19) * 1000 for _ in range(3000)]
+    ages = [7 if draw.random() < 0.5 else draw.randrange(19_000) for _ in range(3000)]
     cards = [draw.choice(["gold", "plus"]) if age >= 9000 else "" for age in ages]
     found = draft_schema(write({"age": ages, "card": cards}))["columns"]
     assert found["age"]["bins"]["quantiles"]
-    assert "blank" not in found["card"]["warning"]  # no rule names a value that has still to be found
+    assert "blank" not in meaning(found["card"]["warning"])  # no rule names a value that has still to be found
 
 
 def test_the_index_of_a_frame_is_dropped(tmp_path):
@@ -223,7 +228,7 @@ def test_the_index_of_a_frame_is_dropped(tmp_path):
 def test_a_first_line_that_looks_like_a_record_is_told(tmp_path):
     for text, is_record in [("1,cook\n2,cook\n2,nurse\n", True), ("1,job\n2,cook\n2,nurse\n", False)]:
         (tmp_path / "t.csv").write_text(text)
-        assert ("looks like a record" in draft_schema(tmp_path / "t.csv").get("warning", "")) == is_record
+        assert ("looks like a record" in meaning(draft_schema(tmp_path / "t.csv").get("warning"))) == is_record
 
 
 def test_another_separator_is_told(write):
@@ -356,20 +361,20 @@ def test_parquet_is_drafted_as_the_same_table_in_csv(tmp_path):
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ([-999, *range(20_000, 90_000, 1000)], "-999 is far from the others, 20000 to 89000"),
-        ([1e12, *range(50)], "1e+12 is far from the others, 0 to 49"),
-        ([1e12, -1, *range(50)], "-1 and 1e+12 are far from the others, 0 to 49"),
+        ([-999, *range(20_000, 90_000, 1000)], "read as missing: '-999'"),
+        ([1e12, *range(50)], "far from the others: '1e+12'"),
+        ([1e12, -1, *range(50)], "read as missing: '-1'"),
         ([*range(100)], ""),
         ([-1, 0, 1, 2, 3], ""),
-        ([-5, -4, *range(50)], ""),
+        ([-5, -4, *range(50)], "read as missing: '-5', '-4'"),
     ],
 )
 def test_values_far_from_all_others_are_pointed_out(values, told, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("wage\n" + "".join(f"{v}\n" * 2 for v in values))
-    warning = draft_schema(path)["columns"]["wage"]["warning"]
+    warning = meaning(draft_schema(path)["columns"]["wage"]["warning"])
     assert told in warning
-    assert ("far from" in warning) == bool(told)
+    assert ("far from" in warning or "read as missing" in warning) == bool(told)
 
 
 def drafted(tmp_path, values, name="a"):
@@ -392,9 +397,9 @@ def test_whole_numbers_that_are_all_days_are_dates(tmp_path):
 def test_a_code_for_no_answer_is_pointed_out(tmp_path, code):
     """Else values between, which nobody gave, are in synthetic records."""
     told = drafted(tmp_path, [*["1", "2", "3"] * 60, code])
-    assert f'"null": ["{code}"]' in told["warning"]
-    assert "null" not in drafted(tmp_path, [str(i % 100) for i in range(300)])["warning"]
-    assert '"null": ["98", "99"]' in drafted(tmp_path, ["1", "5", "98", "99"] * 60)["warning"]
+    assert told["null"] == [code]
+    assert "null" not in drafted(tmp_path, [str(i % 100) for i in range(300)])
+    assert [*drafted(tmp_path, ["1", "5", "98", "99"] * 60)["null"]] == ["98", "99"]
 
 
 @pytest.mark.parametrize(
@@ -408,13 +413,15 @@ def test_a_code_for_no_answer_is_pointed_out(tmp_path, code):
         ("\u2212{}.{}", "U+2212"),
     ],
 )
-def test_numbers_beside_a_sign_are_pointed_out_and_named_in_the_error(write, form, sign):
+def test_numbers_beside_a_sign_are_named_in_the_error_and_in_two_forms_pointed_out(write, form, sign):
     for times in (1, 40):  # as dropped, and as open
         values = [form.format(100 + i // 10, i % 10) for i in range(300)] * times
-        draft = draft_schema(write({"a": [*values, "12.5"], "k": [*"xyz" * (100 * times), "x"]}))
-        told = draft["columns"]["a"]["warning"] if "a" in draft["columns"] else draft["drop"]["a"]
-        assert "numbers with " in told
-        assert sign in told
+        mixed = [f"{100 + i // 10}.{i % 10}" if i % 2 else value for i, value in enumerate(values)]
+        draft = draft_schema(write({"a": mixed, "k": [*"xyz" * (100 * times)]}))
+        told = meaning(draft["columns"]["a"]["warning"] if "a" in draft["columns"] else draft["drop"]["a"])
+        assert ("not all in one form" in told and sign in told) or sign not in {"a percent sign", "a currency"}
+        draft = draft_schema(write({"a": values, "k": [*"xyz" * (100 * times)]}))
+        assert draft["columns"]["a"]["kind"] == "real"
     with pytest.raises(ValueError, match="is not a number, but may have") as caught:
         Schema({"a": pypgm.data.Real(0, 999, bins=9)}).encode({"a": values})
     assert sign in str(caught.value)
@@ -428,13 +435,13 @@ def test_years_of_two_digits_are_none_to_come(tmp_path):
     texts = [f"{day:%d.%m.%y}" for day in days]
     told = drafted(tmp_path, texts)
     assert (told["format"], told["low"], told["high"]) == ("%d.%m.%y", f"{year - 96}-01-01", f"{year - 17}-12-31")
-    assert "years have two digits" in told["warning"]
+    assert "years have two digits" in meaning(told["warning"])
     schema = Schema({"birth": pypgm.data.Date(told["low"], told["high"], "year", format="%d.%m.%y", within="lower")})
     records = schema.encode({"birth": texts})
     assert (records.columns["birth"] == [day.year - year + 96 for day in days]).all()
     written = schema.encode({"birth": schema.columns["birth"].texts(records.columns["birth"], rng=0)})
     assert (written.columns["birth"] == records.columns["birth"]).all()
-    assert "two digits" not in drafted(tmp_path, [f"{day:%d.%m.%Y}" for day in days])["warning"]
+    assert "two digits" not in meaning(drafted(tmp_path, [f"{day:%d.%m.%Y}" for day in days])["warning"])
 
 
 @pytest.mark.parametrize("pair", [["FALSE", "TRUE"], ["No", "Yes"], ["n", "Y"]])
@@ -444,12 +451,12 @@ def test_booleans_are_spelled_as_in_the_table(tmp_path, pair):
 
 def test_numbers_with_a_zero_after_the_point_are_whole(tmp_path):
     assert drafted(tmp_path, ["1.0", "2.0", "3.0", ""] * 50)["kind"] == "integer"
-    assert drafted(tmp_path, ["1.0", "2.5", "3.0", ""] * 50)["kind"] == "real"
+    assert drafted(tmp_path, [f"{i / 2}" for i in range(99)] * 2)["kind"] == "real"
 
 
 def test_words_that_may_be_values_are_named_where_they_are_taken_for_none(tmp_path):
-    assert "'NA' is taken for a missing value" in drafted(tmp_path, ["NA", "DE", "FR", ""] * 50)["warning"]
-    assert "taken" not in drafted(tmp_path, ["7", "8", "NA"] * 50)["warning"]
+    assert "read as missing: 'NA'" in meaning(drafted(tmp_path, ["NA", "DE", "FR", ""] * 50)["warning"])
+    assert "NA" not in meaning(drafted(tmp_path, ["7", "8", "NA"] * 50)["warning"])
 
 
 def test_times_with_a_space_keep_it(tmp_path):
@@ -471,12 +478,6 @@ def days(draw, n=400):
     }
 
 
-def told_of(warning):
-    """Return the rule and the column of which a warning says that they keep an order."""
-    rule, span = re.search(r'it is never before .*, the rule (".*?") keeps it so, or (\{.*?\}) keeps', warning).groups()
-    return json.loads(rule), json.loads(span)
-
-
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y %H:%M", "%Y%m%d"])
 @pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_the_order_of_dates_is_pointed_out_and_kept(form, write):
@@ -485,9 +486,9 @@ def test_the_order_of_dates_is_pointed_out_and_kept(form, write):
     path = write(columns)
     draft = draft_schema(path)
     found = draft["columns"]
-    assert [n for n, c in found.items() if "never before" in c["warning"]] == ["out", "paid"]
-    assert "never before 'out'" in found["paid"]["warning"]  # which is the nearer one
-    rule, span = told_of(found["out"]["warning"])
+    assert [n for n, c in found.items() if "never before" in meaning(c["warning"])] == ["out", "paid"]
+    assert "never before 'out'" in meaning(found["paid"]["warning"])  # which is the nearer one
+    ((rule, span),) = draft["proposals"]["out"].values()
     assert (rule, span["low"], span["unit"]) == ("in <= out", 0, "day")
     columns_of = {"rule": found, "difference": {**found, "out": span}}
     n_broken = {}
@@ -503,21 +504,19 @@ def test_the_order_of_dates_is_pointed_out_and_kept(form, write):
 
 def test_an_order_that_one_record_breaks_is_none():
     columns = {n: [f"{day:%Y-%m-%d}" for day in own] for n, own in days(random.Random(5), 20_000).items()}
-    assert "never before" in draft_schema(columns)["columns"]["out"]["warning"]
+    assert "never before" in meaning(draft_schema(columns)["columns"]["out"]["warning"])
     for row in (0, 19_999):  # of the first piece and of the last
         broken = {**columns, "out": list(columns["out"])}
         broken["out"][row] = "2021-12-31"
         warnings_of = draft_schema(broken)["columns"]
-        assert "never before 'in'" not in warnings_of["out"]["warning"]
-        assert "never before 'in'" in warnings_of["paid"]["warning"]
+        assert "never before 'in'" not in meaning(warnings_of["out"]["warning"])
+        assert "never before 'in'" in meaning(warnings_of["paid"]["warning"])
 
 
 def test_an_order_is_of_dates_as_they_are_read_in_the_end():
     start = ["01/02/2020", "03/04/2020"] * 5_000 + ["13/01/2020"] * 5_000  # the last piece says what the day is
     later = ["02/02/2020" if day[:2] == "01" else "04/04/2020" for day in start[:10_000]] + ["14/01/2020"] * 5_000
-    assert "never before" not in json.dumps(
-        draft_schema({"start": start, "end": later})
-    )  # the first were read otherwise
+    assert "order" not in json.dumps(draft_schema({"start": start, "end": later}))  # the first were read otherwise
 
 
 def test_dates_that_cannot_be_out_of_order_are_not_pointed_out():
@@ -525,13 +524,13 @@ def test_dates_that_cannot_be_out_of_order_are_not_pointed_out():
     apart = {n: [f"{y}-{1 + i % 12:02}-{1 + i * 7 % 28:02}" for i in range(400)] for n, y in year.items()}
     twice = {"a": apart["a"], "b": apart["a"]}
     for columns in (apart, twice):
-        assert "never before" not in json.dumps(draft_schema(columns))
+        assert "order" not in json.dumps(draft_schema(columns))
 
 
 def test_an_order_of_names_that_a_rule_cannot_have_is_kept_by_a_difference():
     columns = days(random.Random(6))
-    found = draft_schema({"in <= x": columns["in"], "out": columns["out"]})["columns"]["out"]["warning"]
-    assert 'if it never can be, {"kind": "difference", "from": "in <= x"' in found
+    draft = draft_schema({"in <= x": columns["in"], "out": columns["out"]})
+    assert [span["from"] for (span,) in draft["proposals"]["out"].values()] == ["in <= x"]
 
 
 def test_hours_are_not_compared_with_days():
@@ -540,9 +539,10 @@ def test_hours_are_not_compared_with_days():
     ends = {n: [time + datetime.timedelta(hours=draw.randrange(n)) for time in start] for n in (3, 2000)}
     for n, is_told in ((3, True), (2000, False)):
         draft = draft_schema({"start": start, "end": ends[n]})["columns"]
-        assert ("never before" in draft["end"]["warning"]) == is_told
+        assert ("never before" in meaning(draft["end"]["warning"])) == is_told
         assert draft["start"]["resolution"] == "hour"
-    assert told_of(draft_schema({"start": start, "end": ends[3]})["columns"]["end"]["warning"])[1]["unit"] == "hour"
+    ((_, span),) = draft_schema({"start": start, "end": ends[3]})["proposals"]["end"].values()
+    assert span["unit"] == "hour"
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M:%S", None])
@@ -555,9 +555,9 @@ def test_a_time_of_day_is_kept_or_said_to_be_left_out(form, span):
     for own in (times, midnights):
         told = draft_schema({"a": own if form is None else [f"{t:{form}}" for t in own]})["columns"]["a"]
         is_lost = own is times and told["resolution"] != "hour"
-        assert ("the time of day is left out: the resolution hour keeps it" in told["warning"]) == is_lost
+        assert ("the time of day is left out: the resolution hour keeps it" in meaning(told["warning"])) == is_lost
     mixed = [f"{t:%Y-%m-%d}{f' {t:%H:%M}' * (i % 2)}" for i, t in enumerate(times)]
-    assert draft_schema({"a": mixed})["columns"]["a"]["warning"].endswith("; the time of day is left out")
+    assert meaning(draft_schema({"a": mixed})["columns"]["a"]["warning"]).endswith("; the time of day is left out")
 
 
 def test_times_without_seconds_are_written_as_they_are():
@@ -582,14 +582,14 @@ def test_a_few_texts_among_numbers_or_dates_are_taken_for_missing_ones(name, wri
     for source, how in ((frame, {}), (write(frame, delimiter=";"), {"delimiter": ";"})):
         told = draft_schema(source, **how)["columns"]["a"]
         assert told["kind"] == {"integer": "integer", "date": "date"}.get(name, "real")
-        assert told["null"] == sorted(map(str, odd))
-        assert all(repr(str(text)) in told["warning"] for text in odd)
-        assert f"{'is' if len(odd) == 1 else 'are'} taken for a missing value" in told["warning"]
+        assert [*told["null"]] == sorted(map(str, odd))
+        assert all(repr(str(text)) in meaning(told["warning"]) for text in odd)
+        assert "read as missing, since they cannot be read as the others are" in meaning(told["warning"])
         schema = Schema.draft(source, **how)
         counts = schema.encode(source).project("a") if source is frame else None
         release = pypgm.synthesize(source, schema, epsilon=5, delta=1e-6, mechanism="mst", **how)
         assert release.schema.columns["a"].null_code is not None
-        assert counts is None or counts.values[-1] == len(odd)
+        assert counts is None or counts.values[-len(odd) :].sum() == len(odd)
 
 
 @pytest.mark.parametrize("read", [Schema.draft, lambda table: pypgm.compare(table, table)])
@@ -607,9 +607,8 @@ def test_many_texts_among_numbers_are_no_missing_ones():
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        ("${:,.2f}".format, "numbers with a currency: write bare numbers"),
-        ("{:.1f} %".format, "numbers with a percent sign"),
-        (lambda n: f"{n:.2f} €".replace(".", ","), "numbers with a currency"),
+        ("{:.1f}M".format, "numbers with 'a letter for thousands or millions', not all in one form"),
+        (lambda n: f"{n:.2f} {'€$'[int(n) % 2]}".replace(".", ","), "numbers with 'a currency', not all in one form"),
         (lambda n: f"{int(n) % 24}:{int(n * 7) % 60:02}", "times of day or spans, which no column reads"),
         ("P{:.0f}".format, "as names and ids have"),
     ],
@@ -617,10 +616,10 @@ def test_many_texts_among_numbers_are_no_missing_ones():
 def test_why_numbers_that_no_column_reads_are_left_out(make, told):
     once = [make(n * 3.7) for n in range(300)]
     draft = draft_schema({"a": once, "b": ["x", "y"] * 150})
-    assert told in draft["drop"]["a"]
+    assert told in meaning(draft["drop"]["a"])
     again = draft_schema({"a": once[:90] * 5, "b": ["x", "y"] * 225})["columns"]["a"]
     assert again["kind"] == "open"
-    assert (told in again["warning"]) == ("names" not in told)
+    assert (told in meaning(again["warning"])) == ("as names" not in told)
 
 
 def test_a_draft_warns_in_python_as_on_the_command_line(write, tmp_path, monkeypatch, capsys):

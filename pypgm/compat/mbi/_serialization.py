@@ -39,7 +39,7 @@ def save(obj: Any, file: str | Path | BinaryIO) -> None:
     Raises
     ------
     TypeError
-        If there is any other object among them.
+        If any object is of another type.
     """
     arrays: dict[str, Any] = {}
 

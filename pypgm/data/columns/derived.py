@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any, get_args
 
 import numpy as np
@@ -36,9 +37,9 @@ class Derived(Made):
         Value of this column for each value of the source. In pairs the first may be a list of values, or
         ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. With several columns, a pair
         begins with a list of one such entry for each.
-    other : str, int, float or bool, optional
+    other : str, int, float, bool or None, optional
         Value for all other values of the source: those absent from the mapping, those that are not found where
-        the source is open, and "other" itself.
+        the source is open, and "other" itself. None is a missing value; by default, ``...``, there is no such value.
     sum, difference, product : sequence of str
         Columns of numbers; a difference has two, of numbers or of dates, and is the second minus the first.
     unit : {"day", "week", "month", "year", "hour"}
@@ -65,7 +66,7 @@ class Derived(Made):
 
     source: str | Sequence[str] = ""
     mapping: Mapping[Any, Label] | Sequence[tuple[Entry | Sequence[Entry], Label]] = field(default=(), hash=False)
-    other: Label | None = None
+    other: Label | EllipsisType | None = ...
     sum: Sequence[str] = ()
     difference: Sequence[str] = ()
     product: Sequence[str] = ()
@@ -163,7 +164,7 @@ class Derived(Made):
                 yield "mapping needs texts or numbers to map to"
         else:
             yield from self._operand_problems(given[0])
-        if self.other is not None and (not isinstance(self.other, Label) or given != ["mapping"]):
+        if self.other is not ... and (not isinstance(self.other, Label | None) or given != ["mapping"]):
             yield "other needs the result of a mapping for all other values"
         null: Any = self.null
         if null is not None and not isinstance(null, str):
@@ -203,10 +204,10 @@ class _Computed:
         has_nulls = any(source.size > source.n_values for source in sources)
         nulls = (derived.nulls(sources) or ("",)) if has_nulls else ()
         low, high = self._bounds([[self._operand(line, end) for end in line.ends()] for line in lines])
-        marks = {line.marks for line in lines if isinstance(line, Numeric)}
-        mark_options: dict[str, Any] = (
-            dict(zip(("decimal", "thousands"), marks.pop(), strict=True)) if len(marks) == 1 else {}
-        )
+        spelled = {line.spelling for line in lines if isinstance(line, Numeric)}
+        mark_options: dict[str, Any] = spelled.pop()._asdict() if len(spelled) == 1 else {}
+        if derived.product:  # of which the unit is another
+            mark_options |= {"prefix": "", "suffix": ""}
         self.column = one_bin(low, high, self._decimals, null=nulls, **mark_options)
 
     def cells(self, given: Sequence[Cells]) -> Cells:
@@ -223,11 +224,11 @@ class _Computed:
     def _check_dates(self) -> None:
         has_times = {date.has_times for date in self._dates}
         if len(has_times) > 1:
-            raise ValueError("needs two dates, both with resolution hour or both without")
+            raise ValueError("needs two dates, both with times or both without")
         if self._derived.unit and not self._dates:
             raise ValueError("has a unit, which only a difference of dates has")
         if self._dates and self._unit_of_dates not in units_of(has_times.pop()):
-            raise ValueError(f"unit {self._derived.unit!r} needs dates with resolution hour")
+            raise ValueError(f"unit {self._derived.unit!r} needs dates with times")
 
     @property
     def _unit_of_dates(self) -> Any:  # noqa: ANN401 - one of several literals
@@ -236,7 +237,7 @@ class _Computed:
     def _operand(self, line: Binned, steps: NDArray[Any]) -> NDArray[Any]:
         """Return steps of a column as operands."""
         if self._dates:
-            return steps
+            return steps // line.per_unit
         return steps.astype(object) if self._is_exact else line.of_steps(steps).astype(np.float64)
 
     def _bounds(self, ends: Sequence[Sequence[NDArray[Any]]]) -> tuple[Any, Any]:

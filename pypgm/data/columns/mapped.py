@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ class Mapped:
         Declarations of the sources.
     pairs : sequence of (entries, image)
         An entry for each of them.
-    other : label, optional
-        Image of all values besides.
+    other : label, None or ...
+        Image of all values besides; ``...`` where they have none.
     nulls : tuple of str
         The text of missing values.
     """
@@ -42,11 +43,11 @@ class Mapped:
         names: Sequence[str],
         sources: Sequence[Column],
         pairs: Sequence[tuple[Sequence[Any], Any]],
-        other: Label | None,
+        other: Label | EllipsisType | None,
         nulls: tuple[str, ...],
     ) -> None:
         self._names, self._sources, self._pairs, self._other = names, sources, pairs, other
-        all_images = [image for _, image in pairs] + [other] * (other is not None)
+        all_images = [image for _, image in pairs] + [other] * (other is not ...)
         self._nulls = nulls or (("",) if None in all_images else ())
         values = [v for v in dict.fromkeys(map(_typed, all_images)) if not self._is_null(v[1])]
         self._codes = {value: code for code, value in enumerate(values)}
@@ -66,7 +67,7 @@ class Mapped:
 
     @property
     def _of_other(self) -> int:
-        return -1 if self._other is None else self._code(self._other)
+        return -1 if isinstance(self._other, EllipsisType) else self._code(self._other)
 
     def check(self) -> None:
         """Raise ``ValueError`` if a value of the sources has no image, or an entry is not a value of theirs."""
@@ -95,8 +96,8 @@ class Mapped:
             raise ValueError(f"a mapping needs columns of at most {MOST_CELLS:,} combinations")
         codes_of_cells = np.full(sizes, self._of_other)
         for axis, source in enumerate(self._sources):
-            if source.null_code is not None:
-                np.moveaxis(codes_of_cells, axis, 0)[source.null_code] = self.column.size - 1
+            if source.null_codes:
+                np.moveaxis(codes_of_cells, axis, 0)[[*source.null_codes]] = self.column.size - 1
         pairs = self._pairs[::-1]
         named = cells_named(self._names, self._sources, [entries for entries, _ in pairs])
         for codes, (entries, image) in zip(named, pairs, strict=True):
@@ -137,8 +138,7 @@ class MappedBins(Mapped):
         for low, high, code in reversed(self._spans()):
             mapped_codes[(steps >= low) & (steps <= high)] = code
         mapped_codes[codes >= source.n_values] = self._of_other
-        if source.null_code is not None:
-            mapped_codes[codes == source.null_code] = self.column.size - 1
+        mapped_codes[source.is_null(codes)] = self.column.size - 1
         return Cells(self.column, mapped_codes)
 
     @property

@@ -20,16 +20,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import MOST_BINS, Binned, OtherMarksError, UnreadableError, drawn, parts_of_bins
 from pypgm.data.columns.column import Reader, as_tuple
-from pypgm.data.columns.number_text import (
-    PLAIN,
-    WRITTEN,
-    DecimalMark,
-    mark_problems,
-    marked_number,
-    plain_number,
-    sign_of,
-    written_as,
-)
+from pypgm.data.columns.number_text import WRITTEN, DecimalMark, Minus, Spelling, sign_of, written_as
 from pypgm.data.columns.values import EXACT, read_number
 from pypgm.domain import Label
 
@@ -114,12 +105,20 @@ class Numeric(Binned):
         The mark of decimals of numbers that are texts; with a comma none has a point, but between groups.
     thousands : str
         The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
+    prefix, suffix : str
+        Texts around numbers that are texts, such as ``$`` or `` %``, with their spaces.
+    minus : {"-", "typographic", "inner", "trailing", "brackets"}
+        Form of negative numbers that are texts: a minus before the prefix, that of U+2212 there, a minus behind the
+        prefix or behind the digits, or brackets.
     outside, within, null
         See `Binned`.
     """
 
     decimal: DecimalMark = "."
     thousands: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    minus: Minus = "-"
     scale = "numbers"
     numbers_are = "places"
 
@@ -128,14 +127,24 @@ class Numeric(Binned):
         """The mark of decimals and that between groups of digits."""
         return self.decimal, self.thousands
 
+    @property
+    def spelling(self) -> Spelling:
+        """The form of numbers in texts."""
+        return Spelling(self.decimal, self.thousands, self.prefix, self.suffix, self.minus)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if texts have a decimal point and no other mark."""
+        return self.spelling == Spelling()
+
     def plain_text(self, text: str) -> str:
         """Return the text of a number with a decimal point and no other mark; that of a null as it is."""
-        is_plain = self.marks == PLAIN or text.strip() in self.null_texts
-        return text if is_plain else plain_number(text.strip(), *self.marks)
+        is_plain = self.is_plain or text.strip() in self.null_texts
+        return text if is_plain else self.spelling.plain(text)
 
     def unmarked(self) -> Numeric:
         """Return the column with numbers written with a decimal point and no other mark."""
-        return replace(self, decimal=".", thousands="")
+        return replace(self, **Spelling()._asdict())
 
     def reader(self) -> Reader:
         """Return a reader of numbers with a decimal point."""
@@ -147,7 +156,7 @@ class Numeric(Binned):
         first, last = self.ends()
         decimals = len(str(max(self.per_unit, per_unit))) - 1
         low, high = first[0] / self.per_unit + low, last[-1] / self.per_unit + high
-        return one_bin(low, high, decimals, **options, decimal=self.decimal, thousands=self.thousands)
+        return one_bin(low, high, decimals, **options, **self.spelling._asdict())
 
     def _read(self, value: object) -> float:
         if not isinstance(value, str):
@@ -166,11 +175,11 @@ class Numeric(Binned):
 
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         texts = self._plain_texts(values)
-        return texts if self.marks == PLAIN else [marked_number(text, *self.marks) for text in texts]
+        return texts if self.is_plain else list(map(self.spelling.marked, texts))
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
-        yield from mark_problems(self.decimal, self.thousands)
+        yield from self.spelling.problems()
 
 
 @dataclass(frozen=True)
@@ -185,7 +194,7 @@ class Integer(Numeric):
         Values to a bin, counted from `low`; the last bin may have fewer.
     edges : sequence of int
         Instead of `width`: where bins begin, besides `low`.
-    decimal, thousands, outside, within, null
+    decimal, thousands, prefix, suffix, minus, outside, within, null
         See `Numeric`.
 
     Raises
@@ -305,10 +314,10 @@ class Real(Numeric):
     bins : int, optional
         Number of bins of equal width.
     edges : sequence of float
-        Starts of the bins besides `low`, instead of `bins`.
+        Starts of the bins besides `low`, instead of `bins`; one at `high` makes a bin of this value alone.
     decimals : int, optional
         Digits after the point of decoded values; by default all digits of a double.
-    decimal, thousands, outside, within, null
+    decimal, thousands, prefix, suffix, minus, outside, within, null
         See `Numeric`.
 
     Raises
@@ -342,9 +351,15 @@ class Real(Numeric):
     @property
     def value_labels(self) -> tuple[Label, ...]:
         """The bins."""
-        texts = short_texts([*self._starts.tolist(), float(self.high)])
+        texts = short_texts([*self._starts.tolist(), *([] if self._ends_in_heap else [float(self.high)])])
+        texts += texts[-1:] if self._ends_in_heap else []
         ends = [*(f"{t})" for t in texts[1:-1]), f"{texts[-1]}]"]
         return tuple(f"[{a}, {e}" for a, e in zip(texts[:-1], ends, strict=True))
+
+    @property
+    def _ends_in_heap(self) -> bool:
+        """True if the last bin has one value, the upper bound."""
+        return bool(self.edges) and self.edges[-1] == self.high
 
     @property
     def allowed(self) -> str:
@@ -389,7 +404,8 @@ class Real(Numeric):
             return self.of_steps(drawn(*self._grid, codes, self.within, rng))
         first, last = self.ends()
         low, high = first[codes], last[codes]
-        share = parts_of_bins(np.diff(np.append(first, float(self.high))), codes, self.within, rng)
+        beyond = np.append(first[1:], float(self.high))
+        share = parts_of_bins(first, beyond, codes, self.within, rng)
         values: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
         return values
 
@@ -420,7 +436,7 @@ class Real(Numeric):
         if not all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= _MAX_DOUBLE for n in numbers):
             yield "low, high and edges need finite numbers"
             return
-        rising = list(_order_problems(self.low, self.high, self.edges))
+        rising = list(_order_problems(self.low, self.high, self.edges[:-1] if self._ends_in_heap else self.edges))
         if self.high - self.low > _MAX_DOUBLE:
             rising.append("low and high are further apart than numbers of double precision reach")
         yield from rising
@@ -428,7 +444,9 @@ class Real(Numeric):
             yield "needs either bins or edges"
         elif self.bins is not None and not (type(self.bins) is int and 1 <= self.bins <= MOST_BINS):
             yield f"bins needs a whole number from 1 to {MOST_BINS:,}"
-        elif not rising and (np.diff(np.append(self._starts, float(self.high))) <= 0).any():
+        elif (
+            not rising and (np.diff(np.append(self._starts, [] if self._ends_in_heap else float(self.high))) <= 0).any()
+        ):
             yield "bins are too narrow for numbers of double precision"
         elif not rising:
             yield from self._decimal_problems()

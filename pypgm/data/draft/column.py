@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import re
 from collections import Counter
@@ -14,9 +13,10 @@ from typing import Any
 from pypgm.data.columns.dates import Resolution, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
+from pypgm.data.draft.gaps import LISTED, is_list, is_short, is_sparse, missing_codes, step_of
 from pypgm.data.draft.key import LEAST, Key, is_all_different, is_spread, key_of
 from pypgm.data.draft.readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
-from pypgm.domain import listed
+from pypgm.data.draft.warnings import note, warn
 
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
 """Texts that are read as missing values."""
@@ -27,34 +27,25 @@ SHARE = 0.05
 BINS = 50
 """Number of bins of a column of numbers, about."""
 
-_TOTAL_SHARE = 0.3  # of the budget, for all columns whose values or bins are found
+QUANTILES = 20
+"""Number of bins by quantiles, about."""
 
-LISTED = 60
-"""Values of a column that are listed, at most."""
+_TOTAL_SHARE = 0.3  # of the budget, for all columns whose values or bins are found
 
 DISTINCT = 100_000
 """Values of a column that are told apart."""
 
 _OTHERS = 10  # different values, from which one may be far
 _ODD = 10  # different texts among numbers or dates, at most
+_READ = 5  # different numbers or dates beside them, at least
+_MARKS = (".", "\\N")  # for a missing value among booleans, where they mean nothing else
 _MAX_EXACT = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _FULL = 0.15  # of the records in one bin of several values, or with one of these: bins of quantiles are better
-_QUANTILES = 20
 _HEAVY = 0.2  # of the records with frequent values: these can be found, though most others come once
 _FREQUENT = 20  # records
 _NEARLY = 0.95  # of the values that are numbers beside a sign
-_CODE = re.compile(r"-?(9+|8+|9*9[678])")  # that surveys have for no answer
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
-_BOUNDS = "low and high were read from the records: replace them by publicly known limits"
-_VALUES = "values were read from the records: replace them by the publicly known ones"
-_ONCE = "; no value comes twice: if it is the number of a person, drop the column"
-_CENTURY = (
-    "; years have two digits: each date is read in the century that puts it between low and high, here never in the "
-    "future: if some dates lie ahead, move both"
-)
-_OPEN = "do these values name people? then drop the column: values that enough people have are published"
 _TIME = re.compile(r"[0-9]{1,3}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
-_HOURS = ": the resolution hour keeps it, in 24 bins a day"
 _TEXTS = {"", "text", "category", "any"}  # families of types whose values may be numbers or dates that are texts
 
 
@@ -86,8 +77,10 @@ class Seen:
 
     def add(self, texts: Iterable[str]) -> None:
         """Count values, and give up each way to read them that fails."""
-        came = Counter(texts)
-        self.rows += came.total()
+        self._count(Counter(texts))
+
+    def _count(self, came: Mapping[str, int]) -> None:
+        self.rows += sum(came.values())
         new = [text for text in came if text not in self.counts and text not in NULLS]
         for form, reader in list(self.dates.items()):
             if not _reads(reader, new):
@@ -115,7 +108,7 @@ class Seen:
     def key(self, name: str) -> Key | None:
         """Return the column as a key; None if neither its name nor its values look like one."""
         read = self.numbers
-        if self.date_reader or (read and not (read.is_whole and read.marks == PLAIN and read.low >= 0)):
+        if self.date_reader or (read and not (read.is_whole and read.is_plain and read.low >= 0)):
             return None
         values = self.values
         key = key_of(name, values)
@@ -123,97 +116,184 @@ class Seen:
 
     def declared(self) -> tuple[dict[str, Any], str]:
         """Return a declaration of the column, or an empty one and the reason to drop it."""
-        nulls = sorted(text for text in self.counts if text in NULLS)
-        values = self.values
-        if not values:
+        if not self.values:
             return {}, "it is empty"
-        fields = self._boolean(values) or self._date(values) or self._number(values)
-        if not fields and self.numbers and any("e" in text.casefold() for text in values):
-            return {}, "its numbers are too far apart for bins"
-        odd: list[str] = []
-        if not fields and len(values) > LISTED:
-            fields, odd = self._of_most(values)
-        signed = "" if fields else _signed(values)
-        unread = signed or ("" if fields else _times(values))
-        if not fields and (is_all_different(values.values()) or (len(values) > LISTED and not self._is_open(values))):
-            return {}, unread or own_in_each(values)
-        fields = fields or self._listed(values)
+        odd, codes = self._odd(), list[str]()
+        rest = self._without(odd)
+        codes = rest._codes()
+        fields, why = rest._without(codes)._declared_values()
+        if not fields:
+            return {}, why
+        nulls = sorted(text for text in self.counts if text in NULLS)
         maybe = [text for text in nulls if text.isalpha()]
         if maybe and (len(nulls) > len(maybe) or fields["kind"] in {"categorical", "open"}):
-            taken = f"{listed([repr(text) for text in maybe])} is taken for a missing value: if it is a value, "
-            fields["warning"] = "; ".join([*filter(None, [fields.get("warning")]), f"{taken}take it out of null"])
+            warn(fields, note("null?", *maybe))
+        if codes:
+            warn(fields, note("null?", *codes))
         if odd:
-            texts, taken = listed(list(map(repr, odd))), "is taken" if len(odd) == 1 else "are taken"
-            fields["warning"] += f"; {texts} cannot be read as the others are, and {taken} for a missing value"
-            if {"inf", "-inf"} & {*odd}:  # which a float is too, whatever texts are null
-                fields["outside"] = "null"
-                fields["warning"] += ", and so are numbers beyond the bounds"
-        if signed or (unread and fields["kind"] == "open"):
-            fields["warning"] += f"; {unread}"
-        return fields | ({"null": nulls + odd} if nulls or odd else {}), ""
+            warn(fields, note("odd", *odd))
+        if {"inf", "-inf"} & {*odd} and fields["kind"] in {"integer", "real"}:  # a float is, whatever texts are null
+            fields["outside"] = "null"
+            warn(fields, note("outside"))
+        kinds = [*nulls, *odd, *codes]  # a person says what each means
+        return fields | ({"null": dict.fromkeys(kinds, "") if len(kinds) > 1 else kinds} if kinds else {}), ""
 
-    def _of_most(self, values: Mapping[str, int]) -> tuple[dict[str, Any], list[str]]:
-        """Return the declaration of numbers or dates among which a few texts are unreadable, and these texts."""
-        tried, rest = Seen(*self._given), Seen(*self._given)
+    def _without(self, texts: Sequence[str]) -> Seen:
+        """Return the values without some texts; itself if there are none."""
+        if not texts:
+            return self
+        rest = Seen(*self._given)
+        rest._count(Counter({text: count for text, count in self.counts.items() if text not in texts}))
+        return rest
+
+    def _odd(self) -> list[str]:
+        """Return the few texts among numbers, dates or booleans that cannot be read as the others are."""
+        values = self.values
+        if self.numbers or self.date_reader or len(self.counts) >= DISTINCT or _boolean(values):
+            return []
+        if marks := [text for text in values if text in _MARKS]:
+            rest = {text: count for text, count in values.items() if text not in marks}
+            if _boolean(rest):
+                return marks
+        tried = Seen(*self._given)
         ways: list[DateReader | NumberReader]
         ways = [*tried.dates.values(), *([tried.numbers] if tried.numbers else []), *map(NumberReader, tried._able)]
-        for reader in ways if len(self.counts) < DISTINCT else ():
-            odd = list(islice((text for text in values if not _reads(reader, [text])), _ODD + 1))
-            if len(odd) <= _ODD:
-                rest.add(Counter({text: count for text, count in values.items() if text not in odd}).elements())
-                return rest.declared()[0], sorted(odd)
-        return {}, []
+        n_odd = len(values) - 1 if self.is_typed else min(_ODD, max(1, len(values) // 10), len(values) - _READ)
+        for reader in ways:
+            odd = list(islice((text for text in values if not _reads(reader, [text])), max(0, n_odd) + 1))
+            if len(odd) <= n_odd:
+                return sorted(odd)
+        return []
+
+    def _codes(self) -> list[str]:
+        """Return the texts that stand for no answer among numbers or dates."""
+        values = self.values
+        if len(self.counts) >= DISTINCT or _boolean(values):
+            return []
+        if dates := self.date_reader:
+            days = {text: float(dates.read(text).toordinal()) for text in values}
+            far = {*_far_days(sorted({*days.values()}))}
+            return sorted(text for text, day in days.items() if day in far)
+        if self.numbers:
+            codes = {*missing_codes(self._number_counts(self.numbers))}
+            return sorted((text for text in values if self.numbers.read(text) in codes), key=self.numbers.read)
+        return []
+
+    def _declared_values(self) -> tuple[dict[str, Any], str]:
+        """Return the declaration of values of which each is one."""
+        values = self.values
+        fields = _boolean(values) or self._date() or self._number(values)
+        if not fields and self.numbers and any("e" in text.casefold() for text in values):
+            return {}, "its numbers are too far apart for bins"
+        if fields:
+            return fields, ""
+        signed = _signed(values)
+        unread = signed or _times(values)
+        if is_all_different(values.values()) or (len(values) > LISTED and not self._is_open(values)):
+            return {}, unread or own_in_each(values)
+        fields = self._listed(values)
+        if signed or (unread and fields["kind"] == "open"):
+            warn(fields, unread)
+        return fields, ""
+
+    def _number_counts(self, read: NumberReader) -> Counter[float]:
+        counts: Counter[float] = Counter()
+        for text, count in self.values.items():
+            counts[read.read(text)] += count
+        return counts
 
     def _is_open(self, values: Mapping[str, int]) -> bool:
         """Return whether values repeat, or frequent values cover many records."""
         frequent = sum(count for count in values.values() if count >= _FREQUENT)
         return 2 * len(values) <= sum(values.values()) or frequent >= _HEAVY * sum(values.values())
 
-    def _boolean(self, values: Mapping[str, int]) -> dict[str, Any]:
-        """Return the declaration of a boolean, with its two texts as most records spell them."""
-        pair = {text.casefold() for text in values}
-        words = next((two for two in _FALSE_TRUE if pair == set(two)), None)
-        if words is None:
-            return {}
-        spelled = [max((t for t in values if t.casefold() == word), key=values.__getitem__) for word in words]
-        return {"kind": "boolean", "values": spelled}
-
     def _listed(self, values: Mapping[str, int]) -> dict[str, Any]:
         if len(values) <= LISTED:
-            return {"kind": "categorical", "values": sorted(values), "warning": _VALUES}
-        return {"kind": "open", "share": SHARE, "warning": _OPEN}  # found privately: nothing is read from the records
+            return {"kind": "categorical", "values": sorted(values), "warning": note("values")}
+        return {"kind": "open", "share": SHARE, "warning": note("open")}  # found privately: none is read
 
-    def _date(self, values: Mapping[str, int]) -> dict[str, Any]:
+    def _date(self) -> dict[str, Any]:
         dates = self.date_reader
         if dates is None:
             return {}
         form = dates.form if self.is_typed or len(dates.written) > 1 else dates.form or next(iter(dates.written))
-        ends, warning = _date_ends(dates), _BOUNDS
+        counts: Counter[datetime.datetime] = Counter()
+        for text, count in self.values.items():
+            counts[dates.read(text)] += count
+        is_first = all(time.day == 1 and time.time() == datetime.time() for time in counts)
+        days = Counter[float]()
+        for time, count in counts.items():
+            days[float(time.toordinal())] += count
+        if not is_first and not self.is_typed and is_short(days) and is_sparse(days, 1):
+            texts = sorted(self.values, key=dates.read)
+            return {"kind": "categorical", "values": texts, "ordinal": True, "warning": note("values")}
+        fields = {"kind": "date", **_date_ends(dates)} | ({"format": form} if form else {})
+        if is_first and fields["resolution"] in {"month", "quarter", "year"}:
+            fields["within"] = "lower"
+        warn(fields, note("bounds"))
         if len(self.dates) > 1:
-            warning += f"; the format may be {' or '.join(self.dates)}"
+            warn(fields, note("format?", *(other for other in self.dates if other != form)))
         if has_short_years(form):
-            warning += _CENTURY
-        days = {float(dates.read(text).toordinal()) for text in values}
-        warning += _apart(sorted(days), lambda day: datetime.date.fromordinal(int(day)).isoformat())
-        if dates.has_clock and ends["resolution"] != "hour":
-            warning += "; the time of day is left out" + (_HOURS if dates.has_times else "")
-        return {"kind": "date", **ends, **({"format": form} if form else {}), "warning": warning}
+            warn(fields, note("century"))
+        if dates.has_clock and fields["resolution"] != "hour":
+            warn(fields, note("hour?" if dates.has_times else "time"))
+        return fields
 
     def _number(self, values: Mapping[str, int]) -> dict[str, Any]:
-        """Return the declaration of bins between rounded bounds; empty if both bounds round to one number."""
+        """Return the declaration of numbers; empty if there are none, or both bounds round to one number.
+
+        A few that repeat are listed, many with gaps between are found as texts, others are in bins between bounds.
+        """
         read = self.numbers
         if read is None or math.isinf(read.high - read.low):
             return {}
-        counts: Counter[float] = Counter()
-        for text, count in values.items():
-            counts[read.read(text)] += count
+        counts = self._number_counts(read)
+        unit = 1.0 if read.is_whole else 10.0**-read.decimals
+        if len(values) < DISTINCT and is_list(counts, unit):
+            return _listed_numbers(read, values, is_typed=self.is_typed)
+        step = step_of(counts, unit) if LISTED < len(values) < DISTINCT else unit
+        if LISTED < len(values) < DISTINCT and is_sparse(counts, step):
+            return {"kind": "open", "share": SHARE, "warning": note("codes?")}
         fields, width = _whole(read) if read.is_whole else _real(read)
-        if fields and _is_uneven(counts, width):
-            bins = {"quantiles": _QUANTILES, "share": SHARE}
+        if fields and step > unit and (read.high - read.low) / step < 2 * BINS:
+            fields, width = _steps(read, step), step
+        if not fields:
+            return {}
+        if _is_uneven(counts, width):
+            bins = {"quantiles": QUANTILES, "share": SHARE}
             fields = {name: value for name, value in fields.items() if name not in {"width", "bins"}} | {"bins": bins}
-        is_own = read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts))
-        warning = _BOUNDS + _ONCE * is_own + _apart(sorted(counts), "{:.12g}".format) + _other_marks(read, values)
-        return {**fields, **read.marks_seen, "warning": warning} if fields else {}
+        warn(fields, note("bounds"))
+        if read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts)):
+            warn(fields, note("key?"))
+        if far := _far(sorted(counts)):
+            warn(fields, note("far?", *map("{:.12g}".format, far)))
+        if other := _other_marks(read, values):
+            warn(fields, other)
+        return fields | read.marks_seen
+
+
+def _boolean(values: Mapping[str, int]) -> dict[str, Any]:
+    """Return the declaration of a boolean, with its two texts as most records spell them; empty for other values."""
+    pair = {text.casefold() for text in values}
+    words = next((two for two in _FALSE_TRUE if pair == set(two)), None)
+    if words is None:
+        return {}
+    spelled = [max((t for t in values if t.casefold() == word), key=values.__getitem__) for word in words]
+    return {"kind": "boolean", "values": spelled}
+
+
+def _listed_numbers(read: NumberReader, values: Mapping[str, int], *, is_typed: bool) -> dict[str, Any]:
+    """Return the declaration of a list of numbers, or of their texts in this order where their spelling varies."""
+    texts = sorted(values, key=read.read)
+    numbers = [int(n) if n.is_integer() and abs(n) < _MAX_EXACT else n for n in map(read.read, texts)]
+    decimals = max(len(text.partition(".")[2]) for text in texts)
+    fields: dict[str, Any] = {"kind": "categorical", "values": numbers}
+    if not is_typed and (read.marks_seen or texts != [str(number) for number in numbers]):
+        if read.marks_seen or texts != [f"{number:.{decimals}f}" for number in numbers]:
+            fields |= {"values": texts, "ordinal": True}
+        else:
+            fields["decimals"] = decimals
+    return fields | {"warning": note("values")}
 
 
 def share_of_each(n_columns: int, digits: int = 4) -> float:
@@ -239,15 +319,14 @@ def _signed(values: Mapping[str, int]) -> str:
     Examples
     --------
     >>> _signed({"24,8 %": 1, "3,8 %": 2})
-    'numbers with a percent sign: write bare numbers, with a minus before them, and the draft is of kind real'
+    'signs a percent sign'
     """
     places = {text: sign_of(text) for text in values}
     signs = sorted({place for place in places.values() if place is not None})
     able = sum(places[text] is not None or written_as(text) is not None or is_number(text) for text in values)
     if not signs or able < _NEARLY * len(values):
         return ""
-    names = listed([SIGNS[place] for place in signs])
-    return f"numbers with {names}: write bare numbers, with a minus before them, and the draft is of kind real"
+    return note("signs", *(SIGNS[place] for place in signs))
 
 
 def _reads(reader: NumberReader | DateReader, texts: Iterable[str]) -> bool:
@@ -265,25 +344,22 @@ def _times(values: Iterable[str]) -> str:
     Examples
     --------
     >>> _times(["8:30", "12:45:10"]), _times(["8:30", "noon"])
-    ('times of day or spans, which no column reads: write them as numbers, such as minutes', '')
+    ('times', '')
     """
-    message = "times of day or spans, which no column reads: write them as numbers, such as minutes"
-    return message if all(map(_TIME.fullmatch, values)) else ""
+    return note("times") if all(map(_TIME.fullmatch, values)) else ""
 
 
 def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
     """Return a warning if all numbers could be read with other marks, as other numbers."""
     marks: tuple[DecimalMark, str] = (",", ".")
     taken, other = "decimals", "thousands"
-    if read.marks_seen == {"thousands": ","}:
+    if "decimal" not in read.marks_seen and read.marks_seen.get("thousands") == ",":
         marks, taken, other = (",", ""), "thousands", "decimals"
     elif read.marks != PLAIN or not read.decimals:
         return ""
     if not _reads(NumberReader(marks), values):
         return ""
-    mark = repr(marks[0] if other == "decimals" else marks[1])
-    way_out = '"decimal": ","' + ("" if other == "decimals" else ', "thousands": "."')
-    return f"; {mark} is taken for the mark of {taken}: if it is that of {other}, the column needs {way_out}"
+    return note(f"{taken}?", marks[0] if other == "decimals" else marks[1])
 
 
 def _whole(read: NumberReader) -> tuple[dict[str, Any], float]:
@@ -305,6 +381,15 @@ def _real(read: NumberReader) -> tuple[dict[str, Any], float]:
     return {"kind": "real", **ends, **({"decimals": read.decimals} if is_exact else {})}, width
 
 
+def _steps(read: NumberReader, step: float) -> dict[str, Any]:
+    """Return the declaration of numbers at even steps, each of which is the lower end of a bin."""
+    n_steps = round((read.high - read.low) / step) + 1
+    low, high = _rounded(read.low), _rounded(read.low + n_steps * step)
+    if read.is_whole:
+        return {"kind": "integer", "low": low, "high": int(high) - 1, "width": int(step), "within": "lower"}
+    return {"kind": "real", "low": low, "high": high, "bins": n_steps, "decimals": read.decimals, "within": "lower"}
+
+
 def _is_uneven(counts: Mapping[float, int], width: float) -> bool:
     """Return whether many records are in one bin of several values, which bins of even width would blur.
 
@@ -322,38 +407,28 @@ def _is_uneven(counts: Mapping[float, int], width: float) -> bool:
     return any(values[place] > 1 and count > _FULL * total for place, count in records.items())
 
 
-def _apart(values: Sequence[float], shown: Any) -> str:  # noqa: ANN401 - a function of a number
-    """Return a warning if the least or the largest value may mean a missing one, else "".
-
-    It is further from the others than these are from each other, or the one that is negative.
+def _far(numbers: Sequence[float]) -> list[float]:
+    """Return the least and the largest number, if it is further from the others than these are from each other.
 
     Examples
     --------
-    >>> _apart([-999, *range(20_000, 90_000, 1000)], str)
-    '; -999 is far from the others, 20000 to 89000: if it means no value, write it under null and bound the others'
-    >>> _apart(range(100), str)
-    ''
+    >>> _far([-999, *range(20_000, 90_000, 1000)]), _far(range(100))
+    ([-999], [])
     """
-    rest, outliers = list(values), list[float]()
-    codes = [value for value in rest if _CODE.fullmatch(shown(value))]
-    others = [value for value in rest if value not in codes]
-    if len(others) > 1 and codes and codes[0] - others[-1] > others[-1] - others[0]:
-        texts, ends = [shown(code) for code in codes], f"{shown(others[0])} to {shown(others[-1])}"
-        null = json.dumps({"null": texts})[1:-1]
-        return (
-            f"; {listed(texts)} may mean no value beside {ends}: then {null} says so, and high is {shown(others[-1])}"
-        )
+    rest, far = list(numbers), list[float]()
     for end in (-1, 0):
-        end_value = rest.pop(end)
-        if len(rest) >= _OTHERS and (abs(end_value - rest[end]) > rest[-1] - rest[0] or end_value < 0 <= rest[0]):
-            outliers.append(end_value)
+        number = rest.pop(end)
+        if len(rest) >= _OTHERS and (abs(number - rest[end]) > rest[-1] - rest[0] or number < 0 <= rest[0]):
+            far.append(number)
         else:
-            rest.insert(0 if end == 0 else len(rest), end_value)
-    if not outliers:
-        return ""
-    texts_apart, ends = " and ".join(map(shown, sorted(outliers))), f"{shown(rest[0])} to {shown(rest[-1])}"
-    is_far = f"{texts_apart} {'is' if len(outliers) == 1 else 'are'} far from the others, {ends}"
-    return f"; {is_far}: if it means no value, write it under null and bound the others"
+            rest.insert(0 if end == 0 else len(rest), number)
+    return sorted(far)
+
+
+def _far_days(days: Sequence[float]) -> list[float]:
+    """Return the days that stand for no date: the first or the last of a year, far from all others."""
+    dates = {day: datetime.date.fromordinal(int(day)) for day in _far(days)}
+    return [day for day, date in dates.items() if (date.month, date.day) in {(1, 1), (12, 31)}]
 
 
 def resolution_of(days: int, *, has_times: bool = False) -> Resolution:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
-from pypgm.data.draft.structure import Blanks, Dependences, Orders
+from pypgm.data.draft.structure import Blanks, Dependences, Orders, Structure
+from pypgm.data.draft.warnings import explained, note, propose, warn
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.sources.dialect import Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame, as_columns
 from pypgm.data.sources.layout import family_of
 from pypgm.data.sources.source import Source, open_source, value_texts
-from pypgm.domain import listed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,32 +27,7 @@ _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
-FIRST_LINE = "the first line looks like a record, not like the names of columns: add a header line"
-"""Beginning of the warning of a draft of a file that may have no header."""
-
-_QUESTION = (
-    "may one person have several records? Then name the columns that identify the person under person, with the most "
-    "records of one person to keep, or state records_per_person, by what is publicly known; without either, the "
-    "promise is about any one record"
-)
-_OF_KEY = (
-    "its values look like a key: each may stand for a person or a unit, and they repeat; kind id or fake makes new ones"
-)
-_OF_PERSON = (
-    "read from the records: {0!r} looks like the number of a person, and at_most is the largest number of records with "
-    "one value of it. Replace at_most by what is publicly known, or by how many records of one person to keep; "
-    "name other columns, or delete person, if {0!r} is no number of a person"
-)
-_OF_MISSING = "; each record without it is taken for a separate person"
-_AS_ONE = (
-    "; {0} {1} read as one person, of whose records at most at_most are kept: where it stands for no number, write an "
-    'empty cell instead, and "null": "alone" takes each such record for a separate person'
-)
-_OF_OPEN = (
-    "it follows from {0!r} in each record, and is better kept as it is: the values of {0!r} are found privately, and a "
-    "column derived from them is unknown in each record whose value is not found, which may be most; where all of them "
-    "can be listed from what is publicly known, kind derived makes it exact"
-)
+_ENTRIES = ("comment", "codes", "warning", "person", "columns", "proposals", "drop")  # of a draft, in their order
 _DAY = 86_400  # seconds
 _LENGTHS = {  # of units in seconds, the shortest and the longest
     "hour": (3600, 3600),
@@ -86,29 +60,33 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
 
     Examples
     --------
-    >>> draft = draft_schema({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]})
+    >>> draft = draft_schema({"wage": [f"{i},250.50" for i in range(1, 51)] * 2, "id": [f"P{i}" for i in range(100)]})
     >>> draft["columns"]["wage"]["thousands"], draft["drop"]
     (',', {'id': 'a different value in each record, as names and ids have: kind id or fake makes new ones'})
     """
     opened = open_source(source, table, Dialect.of_options("draft", dialect))
     opened.dialect.check()
-    seen, dependences, blanks, orders = _read(opened)
+    seen, structure = _read(opened)
     keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
     columns, dropped = _declared(seen, keys)
     if not columns:
         why = "each is empty, a key, or has a different value in each record"
         raise ValueError(f"{opened.name} has no column to declare: {why}")
     _share_out(columns)
-    derived = _point_out(columns, dependences, blanks)
-    _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, orders)
-    draft: dict[str, Any] = {"comment": _COMMENT}
+    draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns} | ({"drop": dropped} if dropped else {})
+    derived = _point_out(draft, structure.dependences, structure.blanks)
+    dates = {name: fields for name, fields in columns.items() if fields["kind"] == "date" and name not in derived}
+    _point_out_orders(draft, dates, structure.orders)
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
-        _warn(draft, FIRST_LINE)
+        warn(draft, note("header?"))
+    if opened.lines_hint:
+        warn(draft, note("header_lines?", opened.lines_hint))
     if able := [name for name, key in keys.items() if key.most > 1]:
         draft["person"] = _person(keys, able, seen)
     else:
-        _warn(draft, _QUESTION)
-    return draft | {"columns": columns} | ({"drop": dropped} if dropped else {})
+        warn(draft, note("person?"))
+    draft["codes"] = explained(draft)
+    return {name: draft[name] for name in _ENTRIES if name in draft}
 
 
 def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
@@ -117,7 +95,7 @@ def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[s
     dropped: dict[str, str] = {}
     for name, column in seen.items():
         if name in keys:
-            dropped[name] = own_in_each(column.values) if keys[name].most == 1 else _OF_KEY
+            dropped[name] = own_in_each(column.values) if keys[name].most == 1 else note("key")
             continue
         fields, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
         if fields:
@@ -130,18 +108,18 @@ def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[s
 def _person(keys: Mapping[str, Key], able: Sequence[str], seen: Mapping[str, Seen]) -> dict[str, Any]:
     """Return the person entry of a schema for the column that looks most like the key of a person."""
     best = max(able, key=lambda name: keys[name].rank)
-    warning, others = _OF_PERSON.format(best), [repr(name) for name in able if name != best]
     fields: dict[str, Any] = {"column": best, "at_most": keys[best].most}
+    warn(fields, note("at_most", best))
     if len(seen[best].counts) >= DISTINCT:
-        warning += f"; it is of the first {DISTINCT} values, and others may have more"
+        warn(fields, note("first", DISTINCT))
     if len(seen[best].values) < len(seen[best].counts):
         fields["null"] = "alone"
-        warning += _OF_MISSING
-    if marks := [repr(text) for text, n in seen[best].counts.items() if _is_no_key(text, n, keys[best].most)]:
-        warning += _AS_ONE.format(listed(marks), "is" if len(marks) == 1 else "are each")
-    if others:
-        warning += f"; {listed(others)} {'looks' if len(others) == 1 else 'look'} like one, too"
-    return fields | {"warning": warning}
+        warn(fields, note("alone"))
+    if marks := [text for text, n in seen[best].counts.items() if _is_no_key(text, n, keys[best].most)]:
+        warn(fields, note("as_one", *marks))
+    if others := [name for name in able if name != best]:
+        warn(fields, note("also", *others))
+    return fields
 
 
 def _is_no_key(text: str, count: int, at_most: int) -> bool:
@@ -150,20 +128,18 @@ def _is_no_key(text: str, count: int, at_most: int) -> bool:
     return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
 
-def _read(source: Source) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
+def _read(source: Source) -> tuple[dict[str, Seen], Structure]:
     """Read the records of a table."""
     marks = source.dialect.decimal, source.dialect.thousands
     seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in source.layout.types.items()}
-    dependences, blanks, orders = Dependences(), Blanks(), Orders()
+    structure = Structure()
     for piece in source.pieces():
         columns = as_columns(piece)
         texts = {name: value_texts(source.name, name, columns[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
-        dependences.add(texts)
-        blanks.add(texts)
-        orders.add({name: reader for name, column in seen.items() if (reader := column.date_reader)}, texts)
-    return seen, dependences, blanks, orders
+        structure.add(texts, {name: reader for name, column in seen.items() if (reader := column.date_reader)})
+    return seen, structure
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:
@@ -177,24 +153,16 @@ def _is_costly(fields: Mapping[str, Any]) -> bool:
     return fields["kind"] == "open" or isinstance(fields.get("bins"), Mapping)
 
 
-def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks) -> set[str]:
-    """Return columns that follow from others in the records, and add warnings that say how to declare the rule."""
-    derived = set()
+def _point_out(draft: dict[str, Any], dependences: Dependences, blanks: Blanks) -> set[str]:
+    """Return columns that follow from others in the records, and propose declarations that keep them so."""
+    columns, derived = draft["columns"], set()
     for base, other, images in dependences.pairs():
         if base in columns and other in columns and columns[base]["kind"] == "open":
-            _warn(columns[other], _OF_OPEN.format(base))
+            warn(columns[other], note("follows_open", base))
         elif base in columns and other in columns:
             is_short = columns[base]["kind"] in {"categorical", "boolean"} and not set(images) & set(NULLS)
-            fields = {
-                "kind": "derived",
-                "from": base,
-                "mapping": dict(sorted(images.items())) if is_short else f"{base}.csv",
-            }
-            declaration = json.dumps(fields, ensure_ascii=False)
-            _warn(
-                columns[other],
-                f"it follows from {base!r} in each record: if it always does, {declaration} makes it exact",
-            )
+            mapping = dict(sorted(images.items())) if is_short else f"{base}.csv"
+            propose(draft, other, note("follows", base), {"kind": "derived", "from": base, "mapping": mapping})
             derived.add(other)
     for base, other, values in blanks.pairs():
         if base in columns and other in columns and other not in derived:
@@ -202,29 +170,26 @@ def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, 
             named = {base: values[0] if len(values) == 1 else values} if unless is None or len(values) < 2 else base
             if named is not base and _is_costly(columns[base]):
                 continue  # no rule names a value that has still to be found
-            declaration = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
-            proposal = f"if it always is, the rule {declaration} keeps it so"
-            _warn(columns[other], f"it is blank for some values of {base!r}: {proposal}")
+            propose(draft, other, note("blank", base), {"blank": other, "unless": named})
     return derived
 
 
-def _point_out_orders(dates: Mapping[str, dict[str, Any]], orders: Orders) -> None:
-    """Add warnings to dates that are never before others in the records, and say how a schema keeps them so."""
+def _point_out_orders(draft: dict[str, Any], dates: Mapping[str, dict[str, Any]], orders: Orders) -> None:
+    """Propose rules and differences for dates that are never before others in the records."""
     for base, other, least, most in orders.pairs(dates):
-        first, second, proposals = dates[base], dates[other], []
+        first, second, proposals = dates[base], dates[other], list[object]()
         has_times = first["resolution"] == "hour"
         if has_times != (second["resolution"] == "hour"):
             continue  # a schema compares columns of one kind
         rule = f"{base} <= {other}"
         if Comparison(rule).columns == (base, other):
-            proposals.append(f"the rule {json.dumps(rule, ensure_ascii=False)} keeps it so")
+            proposals.append(rule)
         if first.get("format") == second.get("format"):
             null = second.get("null") or first.get("null")
             fields = {"kind": "difference", "from": base, **_span(least, most, has_times=has_times)}
-            declaration = json.dumps(fields | ({"null": null} if null else {}), ensure_ascii=False)
-            proposals.append(f"{declaration} keeps how far apart the two are, too")
+            proposals.append(fields | ({"null": null} if null else {}))
         if proposals:
-            _warn(second, f"it is never before {base!r}: if it never can be, {', or '.join(proposals)}")
+            propose(draft, other, note("order", base), *proposals)
 
 
 def _span(least: int, most: int, *, has_times: bool) -> dict[str, Any]:
@@ -239,7 +204,3 @@ def _span(least: int, most: int, *, has_times: bool) -> dict[str, Any]:
     shortest, longest = _LENGTHS[unit]
     ends = most if has_times else -(-most // _DAY) * _DAY  # of two times the days may be further apart
     return {"low": least // longest, "high": ends // shortest, "unit": unit}
-
-
-def _warn(fields: dict[str, Any], warning: str) -> None:
-    fields["warning"] = "; ".join([*filter(None, [fields.get("warning")]), warning])

@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,12 @@ from pypgm.data.columns.made import Cells, Fake, Made, in_order, made_in_order
 from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.columns.within import values_within
 from pypgm.data.dataset import Dataset
-from pypgm.data.draft.draft import FIRST_LINE, draft_schema
-from pypgm.data.draft.typed import draft_text, typed_draft
+from pypgm.data.draft.draft import draft_schema
+from pypgm.data.draft.typed import Stated, draft_text, typed_draft
+from pypgm.data.draft.warnings import notes_of
 from pypgm.data.schema.declaration import Declaration
+from pypgm.data.schema.one_of import Block, Member, OneOf, blocks_of
+from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema.schema_file import declarations, read_object, with_mappings
@@ -74,28 +77,42 @@ class Relations:
             whole[name] = _second(name, firsts[name], columns, whole)
         bases = set(firsts.values())
         self._steps = {
-            name: Steps(column, null=column.nulls)
+            name: Steps(column, null=column.null)
             for name, column in whole.items()
             if isinstance(column, Binned) and (name in bases or name in firsts)
         }
         self._order, self.written = made_in_order(made, columns), whole
         for name in self._order:
             made[name].check(whole, name)
-            if isinstance(column := made[name], Derived):
-                whole[name] = column.column(whole)
+            column = made[name]
+            if isinstance(column, Derived | Member):
+                whole[name] = column.column(whole) if isinstance(column, Derived) else column.column
 
     @property
     def reading(self) -> dict[str, Column]:
         """Encoders of the columns that are read."""
-        return {name: self._steps.get(name, column) for name, column in self._columns.items()}
+        reading: dict[str, Column | Steps] = {}
+        for name, column in self._columns.items():
+            members = self._members(name)
+            reading |= {member: self.written[member] for member in members} or {name: self._steps.get(name, column)}
+        return reading
+
+    def _members(self, name: str) -> tuple[str, ...]:
+        """Return the columns of a table that an attribute stands for, if it stands for several."""
+        column = self._columns.get(name)
+        return tuple(map(str, column.values)) if isinstance(column, Block) else ()
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that are read to compute the codes of some columns."""
-        needed = dict.fromkeys(names)
+        """Return the columns of a table that are read to compute the codes of some attributes."""
+        return [column for name in self.attributes(names) for column in self._members(name) or (name,)]
+
+    def attributes(self, names: Sequence[str]) -> list[str]:
+        """Return some attributes, and those that they are differences from."""
+        attributes = dict.fromkeys(names)
         for name in names:
             if isinstance(column := self._columns.get(name), Difference):
-                needed[column.first] = None
-        return list(needed)
+                attributes[column.first] = None
+        return list(attributes)
 
     def combined(
         self,
@@ -119,6 +136,13 @@ class Relations:
             elif column.first in codes:  # else it is there for the difference from it alone
                 first = codes[column.first]
                 combined[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
+                if problem is not None:
+                    problems.append(problem.of(name, first_row, begin))
+        for name, block in self._columns.items():
+            if isinstance(block, Block) and str(block.values[0]) in codes:
+                combined[name], problem = block.coded(combined)
+                for member in self._members(name):
+                    del combined[member]
                 if problem is not None:
                     problems.append(problem.of(name, first_row, begin))
         refuse(table, problems)
@@ -177,7 +201,7 @@ SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str 
 """Types accepted as a schema by `as_schema` and every argument `schema`."""
 
 _MAX_LABELS = 10_000  # labels of a column that are made at once
-_BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
+_BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and that of nulls that may be one
 
 
 class Schema(Declaration):
@@ -194,7 +218,7 @@ class Schema(Declaration):
         `OpenSchema` are none.
     drop : sequence of str
         Columns of the table that are left out, such as names and numbers of persons.
-    rules : sequence of Rule, Comparison, Blank or str
+    rules : sequence of Rule, Comparison, Blank, OneOf or str
         Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none. A
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
@@ -207,6 +231,9 @@ class Schema(Declaration):
         Columns of a draft that have their warning still.
     warning : str
         Warning of a draft about the whole table, if it is left.
+    proposals : mapping of str to mapping, optional
+        Rules and declarations of a draft that would answer its warnings, by column and warning. They are not applied,
+        and in files that `save` writes.
 
     Attributes
     ----------
@@ -215,8 +242,8 @@ class Schema(Declaration):
     domain : Domain
         Names, sizes and labels of their codes.
     notes : mapping of str to str
-        Warnings of a draft about columns, dropped ones included. Nothing protects it: it is in files that `save`
-        writes, and in no release.
+        Warnings of a draft about columns, dropped ones included, in whole sentences. Nothing protects it: it is in
+        files that `save` writes, and in no release.
 
     Raises
     ------
@@ -241,13 +268,25 @@ class Schema(Declaration):
     def _complete(self) -> None:
         if self.open:
             raise TypeError(f"columns {_names(self.open)} are open: pypgm.OpenSchema takes open columns")
-        self.columns = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
+        self.columns = self._columns_read()
         labels = {n: column_labels for n, c in self.columns.items() if (column_labels := _labels_of(c)) is not None}
         self.domain = Domain(tuple(self.columns), [c.size for c in self.columns.values()], labels)
         for rule in self.rules:
             rule.mask(self.columns)
         check_together(self.rules)
         self._relations = Relations(self.columns, self.made, self.rules)
+
+    def _columns_read(self) -> dict[str, Column]:
+        """Return the columns that are read; the attribute of a rule `one_of` stands where its first column does."""
+        columns: dict[str, Column] = {}
+        blocks = blocks_of(self.one_of)
+        for name, column in self.declared.items():
+            member = self.made.get(name)
+            if isinstance(member, Member):
+                columns.setdefault(member.block, blocks[member.block])
+            elif isinstance(column, Column):
+                columns[name] = column
+        return columns
 
     @property
     def reading(self) -> Mapping[str, Readable]:
@@ -272,14 +311,14 @@ class Schema(Declaration):
         self,
         columns: Mapping[str, Column],
         records_per_person: int | None,
-        rules: Iterable[AnyRule] = (),
+        rules: Iterable[AnyRule | OneOf] = (),
         source: Schema | None = None,
     ) -> Schema:
         """Return the schema with further columns and rules, for another number of records per person.
 
         If they come from another schema, its warnings about them, or about the whole table, come along.
         """
-        drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
+        drop, both = [name for name in self.drop if name not in columns], (*self.every_rule, *rules)
         known, others = {**self.declared, **columns}, () if source is None else source.warned
         warned = (*self.warned, *(name for name in columns if name in others))
         warning = self.whole_warning or ("" if source is None else source.whole_warning)
@@ -290,7 +329,8 @@ class Schema(Declaration):
         """Return the schema of single records, whoever they are of: columns that name persons are dropped."""
         drop = (*self.drop, *(name for name in self.key_columns if name not in self.unread))
         k, warned, warning = self.stated_records_per_person, self.warned, self.whole_warning
-        return Schema(self.declared, drop=drop, rules=self.rules, records_per_person=k, warned=warned, warning=warning)
+        every = self.every_rule
+        return Schema(self.declared, drop=drop, rules=every, records_per_person=k, warned=warned, warning=warning)
 
     @property
     def ordinal(self) -> tuple[str, ...]:
@@ -387,6 +427,10 @@ class Schema(Declaration):
         """Return the columns of a table that must be read for the codes of some attributes."""
         return self._relations.needed(names)
 
+    def attributes(self, names: Sequence[str]) -> list[str]:
+        """Return some attributes, and those that they are differences from."""
+        return self._relations.attributes(names)
+
     def check_there(self) -> None:
         """Raise an error if columns cannot be made here, such as for lack of a package."""
         self._relations.check_there()
@@ -442,6 +486,11 @@ class Schema(Declaration):
         bounds: Mapping[str, Sequence[Any]] | None = None,
         *,
         null: bool | Sequence[str] = True,
+        outside: Literal["clip", "refuse"] = "clip",
+        drop: Sequence[str] = (),
+        ids: Sequence[str] = (),
+        ordinal: Sequence[str] = (),
+        person: Person | Mapping[str, Any] | None = None,
         table: str | None = None,
     ) -> Schema | OpenSchema:
         """Return a schema from the names and types of a table, without reading a record.
@@ -461,14 +510,25 @@ class Schema(Declaration):
             Columns that are publicly known to have missing values; missing values in any other are refused.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
             have none in the table.
+        outside : {"clip", "refuse"}
+            Treatment of numbers and dates beyond the bounds: they move to the nearest bound, or the table is refused.
+        drop : sequence of str
+            Columns that are left out.
+        ids : sequence of str
+            Columns of numbers of records, which are never read: each synthetic record has a new one.
+        ordinal : sequence of str
+            Columns whose values in `bounds`, or by their type, are in an order that means something.
+        person : Person or mapping, optional
+            Columns that name the person of a record, and how many records are kept of each.
         table : str, optional
             Table of a DuckDB file.
 
         Raises
         ------
         ValueError
-            If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column, or
-            a type has no kind of column, as that of spans of time.
+            If bounds are missing: the message has a draft of the schema, to be completed. Or if an argument names a
+            column that the table has not, or one that another argument excludes, or a type has no kind of column, as
+            that of spans of time.
         TypeError
             If it is not a table, or bounds are no list.
 
@@ -483,7 +543,8 @@ class Schema(Declaration):
         >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
         Schema(age: integer 42, job: categorical 3)
         """
-        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null)
+        stated = Stated(outside, drop, ids, ordinal, person)
+        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null, stated=stated)
         if missing:
             names = listed([repr(name) for name in missing])
             needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"
@@ -529,8 +590,8 @@ class Schema(Declaration):
         'low and high were read from the records: replace them by publicly known limits'
         """
         fields = draft_schema(source, table, **dialect)
-        if fields.get("warning", "").startswith(FIRST_LINE):
-            warnings.warn(FIRST_LINE, DraftWarning, stacklevel=2)
+        for about_header in (note for note in notes_of(fields.get("warning")) if note.code.startswith("header")):
+            warnings.warn(about_header.sentence, DraftWarning, stacklevel=2)
         return cls.from_dict(fields)
 
     @classmethod
@@ -548,7 +609,7 @@ class OpenSchema(Declaration):
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
         See `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
-    drop, rules, records_per_person, person, warned, warning
+    drop, rules, records_per_person, person, warned, warning, proposals
         As for `Schema`. No rule names a value of an open column.
 
     Attributes
@@ -598,7 +659,7 @@ class OpenSchema(Declaration):
     def closed(self, columns: Mapping[str, Column]) -> Schema:
         """Return the schema with each open column replaced by the one that was settled."""
         all_columns, k = {**self.declared, **columns}, self.stated_records_per_person
-        of_records: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
+        of_records: dict[str, Any] = {"drop": self.drop, "rules": self.every_rule, "warned": self.warned}
         return Schema(all_columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
 
 
@@ -635,7 +696,11 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
 
 def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
     """Return the labels of a column's codes; those of many bins are made when they are read."""
-    if isinstance(column, Binned) and column.size > _MAX_LABELS and not any(map(_BIN.match, column.nulls)):
+    if (
+        isinstance(column, Binned)
+        and column.size > _MAX_LABELS
+        and not any(_BIN.match(kind.label) for kind in column.null_kinds)
+    ):
         return LaterLabels(column, column.size)
     return column.labels
 

@@ -24,6 +24,7 @@ from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.made import Fake, Id, Made
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.open_columns import OpenColumn, OpenSet, QuantileBins
+from pypgm.data.schema.one_of import OneOf
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule, Blank, Rule
@@ -227,7 +228,10 @@ JSON_SCHEMA = Path(__file__).with_name("schema.json")
 _Declared = Column | OpenColumn | Made
 _NOTES = {"comment", "warning"}
 _SHOWN = {"codes": "size", "source": "from", "first": "from"}  # names of the fields of columns in files
+_NULLABLE = {(Derived, "other")}  # fields of which null is a value, and not a field that is left out
+_FIELDS = {"blank": "column"}  # names in files, and of the fields of rules
 _ASIDE = {*_NOTES, "$schema"}  # further entries of a file, for people and editors
+_OF_DRAFTS = {"codes", "proposals"}  # further entries of a draft: its warnings explained, and what would answer them
 _TOP = ("columns", "drop", "rules", "records_per_person", "person")
 _EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
 
@@ -262,7 +266,7 @@ def declarations(fields: object) -> tuple[dict[str, _Declared], dict[str, Any], 
     if not isinstance(fields, Mapping) or not fields:
         return {}, {}, [f"needs an object of attributes, such as {_EXAMPLE}"]
     given = columns_in(fields)
-    rest = {} if given is fields else {n: v for n, v in fields.items() if n != "columns" and n not in _ASIDE}
+    rest = {} if given is fields else {n: v for n, v in fields.items() if n not in {"columns", *_ASIDE, *_OF_DRAFTS}}
     warned = {n: w for n, s in given.items() if isinstance(s, Mapping) and (w := _warning(s, s.get("bins")))}
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
@@ -287,13 +291,15 @@ def declarations(fields: object) -> tuple[dict[str, _Declared], dict[str, Any], 
     written = rest.get("rules", [])
     notes = {n: v for n, v in given.items() if isinstance(v, str)}  # beside columns, where none has that name
     warning = _warning({} if given is fields else fields, notes, *(written if isinstance(written, list) else []))
+    proposals = fields.get("proposals") if given is not fields else None
+    rest |= {"proposals": proposals} if isinstance(proposals, Mapping) else {}
     return columns, rest | {"warned": warned, "warning": warning, "rules": rules}, problems
 
 
 def _warning(*places: object) -> str:
     """Return the warnings of some objects of a file as one text."""
     texts = [place.get("warning") for place in places if isinstance(place, Mapping)]
-    return "; ".join(str(text) for text in texts if text)
+    return "; ".join("; ".join(map(str, text)) if isinstance(text, list) else str(text) for text in texts if text)
 
 
 def _person(entry: object) -> tuple[Person | None, list[str]]:
@@ -310,22 +316,22 @@ def _person(entry: object) -> tuple[Person | None, list[str]]:
         return None, [str(error)]
 
 
-def _rules(given: object) -> tuple[list[AnyRule], list[str]]:
+def _rules(given: object) -> tuple[list[AnyRule | OneOf], list[str]]:
     """Return the rules of a parsed file, and the problems of the others."""
-    rules: list[AnyRule] = []
+    rules: list[AnyRule | OneOf] = []
     wrong: list[str] = []
     for rule in given if isinstance(given, list) else [given]:
         entries = {n: v for n, v in rule.items() if n not in _NOTES} if isinstance(rule, Mapping) else {}
         is_cells = set(entries) == {"columns", "forbidden"} and all(isinstance(v, list) for v in entries.values())
         is_blank = set(entries) == {"blank", "unless"}
-        text = rule if isinstance(rule, str) else ""
-        if not (is_cells or is_blank or text):
-            form = "objects with columns and forbidden, each a list, or with blank and unless, or of texts such as"
-            wrong.append(f"rules needs a list of {form} 'start <= end'")
+        is_one_of, text = set(entries) == {"one_of"}, rule if isinstance(rule, str) else ""
+        if not (is_cells or is_blank or is_one_of or text):
+            form = "objects with columns and forbidden, each a list, with blank and unless, or with one_of, or of texts"
+            wrong.append(f"rules needs a list of {form} such as 'start <= end'")
             continue
         try:
-            made = Blank(entries["blank"], entries["unless"]) if is_blank else Comparison(text) if text else None
-            rules.append(made or Rule(**entries))
+            kind = Rule if is_cells else Blank if is_blank else OneOf
+            rules.append(Comparison(text) if text else kind(**{_FIELDS.get(n, n): v for n, v in entries.items()}))
         except (TypeError, ValueError) as error:
             wrong.append(str(error))
     return rules, wrong
@@ -345,11 +351,11 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
         return None, [f"needs a kind: one of {', '.join(KINDS)}"]
     shown_names: dict[Any, str] = {shown: name for name, shown in _SHOWN.items() if name in _keys(kind)}
     entries: dict[Any, Any] = {shown_names.get(n, n): v for n, v in spec.items() if n != "kind" and n not in _NOTES}
-    entries = {n: v for n, v in entries.items() if v is not None or n not in _keys(kind)}
+    entries = {n: v for n, v in entries.items() if v is not None or n not in _keys(kind) or (kind, n) in _NULLABLE}
     if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
         rest = {n: v for n, v in entries.items() if n != "bins"}
         bins = {n: v for n, v in entries["bins"].items() if n not in _NOTES}
-        of_bins = {"quantiles": True, "share": True}
+        of_bins = {"quantiles": True, "share": True, "heaps": False}
         wrong = _key_problems(kind.kind, rest, _keys(kind)) + _key_problems("bins", bins, of_bins)
         return (None, wrong) if wrong else _made(partial(_quantile_bins, kind, rest), bins)
     wrong = _key_problems(spec["kind"], entries, _keys(kind))
@@ -379,13 +385,17 @@ def _made(kind: Callable[..., _Declared], entries: Mapping[str, Any]) -> tuple[_
 
 
 def _quantile_bins(
-    kind: Callable[..., Any], entries: Mapping[str, Any], quantiles: int, share: float | str
+    kind: Callable[..., Any],
+    entries: Mapping[str, Any],
+    quantiles: int,
+    share: float | str,
+    heaps: Any = (),  # noqa: ANN401
 ) -> QuantileBins:
-    """Return the column of an entry whose bins are ``{"quantiles": 8, "share": 0.05}``."""
+    """Return the column of an entry whose bins are ``{"quantiles": 8, "share": 0.05, "heaps": [0]}``."""
     if "width" in entries or "edges" in entries:
         raise ValueError("bins by quantiles need no width and no edges")
     low, high = entries.get("low"), entries.get("high")
     one: dict[str, Any] = {} if kind is Integer else {"bins": 1}
     if kind is Integer and type(low) is int and type(high) is int and low <= high:
         one = {"width": high - low + 1}
-    return QuantileBins(kind(**{"within": "tapered", **entries}, **one), quantiles, share)
+    return QuantileBins(kind(**{"within": "tails", **entries}, **one), quantiles, share, heaps)
