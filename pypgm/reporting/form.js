@@ -91,6 +91,9 @@ function rawOf(input) {
   if (text === "") {
     return null;
   }
+  if (input.dataset.type !== "json" && /^[[{]/.test(text)) {
+    return JSON.stringify(JSON.parse(text));
+  }
   if (input.dataset.type === "text") {
     return JSON.stringify(text);
   }

@@ -16,7 +16,7 @@ from pypgm.reporting.template import rendered
 
 _LONG = 40  # characters, from which a field has several lines
 _MAX_ROWS = 12
-_OF_PERSON = ("column", "at_most", "null")
+_OF_PERSON = {"column": "text", "at_most": "json", "null": "text"}  # type of an empty field
 _NULL = {"categorical", "boolean", "codes", "integer", "real", "date", "difference", "open"}  # kinds that may have one
 
 
@@ -48,7 +48,7 @@ def form_page(fields: Mapping[str, Any], file: str) -> str:
         script=script,
         state=_json(form_state(whole, file)).replace("<", "\\u003c"),
         table=_asked(questions, "table"),
-        person=[(name, _shown(person.get(name))) for name in _OF_PERSON],
+        person=[(name, _shown(person.get(name), kind)) for name, kind in _OF_PERSON.items()],
         records=_json(whole["records_per_person"]) if "records_per_person" in whole else "",
         of_person=_asked(questions, "person"),
         columns=[_card(i, name, entry, questions) for i, (name, entry) in enumerate(whole["columns"].items())],
@@ -142,7 +142,7 @@ def _asked(questions: Sequence[Question], place: str, name: str = "") -> list[di
     ]
 
 
-def _shown(value: object) -> dict[str, Any]:
+def _shown(value: object, if_empty: str = "lines") -> dict[str, Any]:
     """Return a value as the text of a field: a text as it is, texts a line each, all else as JSON."""
     raw = "" if value is None else _json(value)
     lines = value if isinstance(value, list) and value else []
@@ -151,9 +151,9 @@ def _shown(value: object) -> dict[str, Any]:
     elif lines and all(isinstance(line, str) and _is_plain(line) for line in lines):
         text, kind = "\n".join(lines), "lines"
     else:
-        text, kind = raw, "json"
+        text, kind = raw, "json" if raw else if_empty
     n_rows = min(_MAX_ROWS, max(2, text.count("\n") + 1 + len(text) // (4 * _LONG)))
-    return {"text": text, "raw": raw, "type": kind, "rows": n_rows, "is_long": kind == "lines" or len(text) > _LONG}
+    return {"text": text, "raw": raw, "type": kind, "rows": n_rows, "is_long": bool(lines) or len(text) > _LONG}
 
 
 def _is_plain(text: str) -> bool:
