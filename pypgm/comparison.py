@@ -32,7 +32,8 @@ def compare(
 ) -> ComparedTables:
     """Compare a release, or a synthetic table, with the real one: columns, pairs, missing values, one score.
 
-    Values are compared as files have them: what became "other", or was drawn within a bin, counts too.
+    Values are compared as files have them: what became "other", or was drawn within a bin, counts too. Ids and other
+    values that were made up count in no score.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ def compare(
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         The real table. The result is not private.
     schema : Schema or OpenSchema, optional
-        Says which texts are missing values, and how numbers and dates are written; by default the schema of the
-        release.
+        Says which texts are missing values, how numbers and dates are written, and which columns are made up; by
+        default the schema of the release.
 
     Returns
     -------
@@ -111,7 +112,7 @@ def text_table(source: Source, schema: Schema | OpenSchema | None = None) -> dic
 def _spelling(column: Column | None, dialect: Dialect) -> Callable[[str], str] | None:
     """Return a function that removes the marks from the numbers of a column that has them."""
     if isinstance(column, Numeric):
-        return None if column.marks == PLAIN else column.plain_text
+        return None if column.is_plain else column.plain_text
     is_known = column is not None or (dialect.decimal, dialect.thousands) == PLAIN
     return None if is_known else partial(plain_number, decimal=dialect.decimal, thousands=dialect.thousands)
 

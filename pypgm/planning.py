@@ -246,7 +246,8 @@ def _made_up(domain: Domain, rows: int, power: float, likeness: float) -> Datase
 
 def _looked_at(domain: Domain) -> list[Clique]:
     """Return the attributes and the pairs of them that the rehearsal is judged by."""
-    names = domain.attributes
+    # A column of one value, such as an open one of which no value is found, is never wrong.
+    names = tuple(a for a in domain if domain.size(a) > 1) or domain.attributes
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
     small = [c for c in itertools.combinations(some, 2) if domain.size(c) <= _CELLS]
     chosen = np.random.default_rng(0).permutation(len(small))[:_PAIRS]

@@ -64,7 +64,7 @@ class Workload(Shown):
     Raises
     ------
     ValueError
-        If there is no clique, a clique does not fit the domain or its query, lengths differ, or a weight is not above 0.
+        If there is no clique, a clique does not fit its domain or query, lengths differ, or a weight is not positive.
 
     Examples
     --------

@@ -161,5 +161,9 @@ def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> 
         raise ValueError(f"column {name!r} needs one dimension, got {n_axes}")
     codes, problem = column_kind.encode(guarded(f"reading column {name!r}", partial(column_values, column)))
     if problem is not None:
-        raise ValueError(f"column {name!r}, row {problem.row} (the first is 0): {problem.what}")
+        # The column's own words name options of a schema, which a network has not.
+        labels = [repr(str(label)) for label in domain.labels.get(name, ())]
+        values = f"one of {listed(labels)}" if labels else f"a code from 0 to {domain.size(name) - 1}"
+        what = f"needs {values}, or None where it is unknown, and has none of these"
+        raise ValueError(problem._replace(what=what).of(name))
     return np.where(codes == column_kind.null_code, MISSING, codes.astype(np.intp))

@@ -38,6 +38,8 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
         root = ElementTree.fromstring(text.encode() if text.lstrip("\ufeff").startswith("<?xml") else text)
     except ElementTree.ParseError as error:
         raise ValueError(f"{path} must be XMLBIF, but is not XML: {error}{it_looks_like(text, 'XMLBIF')}") from None
+    for element in root.iter():  # a namespace, as AISpace declares it, says nothing else
+        element.tag = element.tag.rpartition("}")[2]
     network = root.find("NETWORK") if root.tag == "BIF" else None
     if network is None:
         raise ValueError(

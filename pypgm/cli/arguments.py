@@ -170,8 +170,10 @@ def add_table(command: argparse.ArgumentParser) -> None:
 def add_dialect(command: argparse.ArgumentParser) -> None:
     """Add the options for the dialect of a table."""
     for name, text in MARKS.items():
-        metavar = None if name == "encoding" else "C"
-        command.add_argument(f"--{name}", metavar=metavar, default=DIALECT_DEFAULTS[name], help=text)
+        default = DIALECT_DEFAULTS[name]
+        kind: dict[str, Any] = {"type": as_lines, "metavar": "N"} if isinstance(default, int) else {"metavar": "C"}
+        kind = {} if name == "encoding" else kind
+        command.add_argument(f"--{name.replace('_', '-')}", default=default, help=text, **kind)
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -199,6 +201,11 @@ def as_rows(text: str, what: str = "a number of records") -> int:
     if (number := whole_of(text)) is None:
         raise argparse.ArgumentTypeError(f"needs {what}, 0 or more, got {text[:40]!r}")
     return number
+
+
+def as_lines(text: str) -> int:
+    """Return a number of lines."""
+    return as_rows(text, "a number of lines")
 
 
 def as_seed(text: str) -> int:

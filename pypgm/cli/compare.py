@@ -113,11 +113,14 @@ def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.
 
 def _lines(compared: ComparedTables, answers: dict[str, float], more: Rows, width: int) -> list[str]:
     rows: Rows = [("NOT PRIVATE", NOT_PRIVATE), ("score", f"{compared.score:.1f} of 100: {SCORE}")]
-    rows.append(("columns", f"{rounded(100 - compared.column_score)} points off on average"))
+    in_bins = "" if compared.in_bins is None else f"; {rounded(compared.in_bins)} in the bins and values of the schema"
+    rows.append(("columns", f"{rounded(100 - compared.column_score)} points off on average, as values{in_bins}"))
     if compared.pairs:
         worst = sorted(compared.pairs.items(), key=lambda entry: -entry[1][0])[:_WORST]
         named = ", ".join(f"{a} × {b} {rounded(points)} (chance {rounded(by)})" for (a, b), (points, by) in worst)
         rows.append(("pairs", f"{rounded(100 - compared.pair_score)} points off on average; the worst: {named}"))
+    if compared.made:
+        rows.append(("left out", f"{', '.join(compared.made)}: made up, and like no real value but by chance"))
     if answers:
         text = " and ".join(f"{rounded(points)} points of {name}" for name, points in answers.items())
         rows.append(("answers", f"of the release itself, in the bins of its schema: {text}"))
@@ -160,4 +163,5 @@ def _facts(compared: ComparedTables, answers: dict[str, float]) -> dict[str, Any
     scores = {"score": compared.score, "column_score": compared.column_score, "pair_score": compared.pair_score}
     records = dict(zip(("real", "synthetic"), compared.records, strict=True))
     fields = {"not_private": NOT_PRIVATE, **scores, "records": records, "columns": columns, "pairs": pairs}
-    return {**fields, "only": only, "answers": answers or None}
+    fields |= {"only": only, "made": list(compared.made), "in_bins": compared.in_bins}
+    return {**fields, "answers": answers or None}

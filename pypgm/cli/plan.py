@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypgm import mechanisms
 from pypgm._base.terminal import NO_BREAK, aligned, laid_out, terminal_width
 from pypgm.cli.arguments import HELP, add_budget, add_mechanism, add_verb, as_rows, schema_in, workload_named
 from pypgm.cli.printing import present
-from pypgm.data.schema.schema import OpenSchema
+from pypgm.data import OpenSchema, Schema
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise
+from pypgm.privacy.settling import counts_needed
 from pypgm.privacy.tables import budget_for
 from pypgm.report import together
 from pypgm.reporting.quality import rounded
@@ -23,23 +24,26 @@ from pypgm.reporting.text import pair_text, promise_rows
 from pypgm.reporting.words import many
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from pypgm.cli.arguments import Verbs
     from pypgm.planning import Plan
 
-_VALUES = 20
 _NAMED = 4  # number of the worst columns, which are named
 _DESCRIPTION = """\
 Rehearse a mechanism on simulated records and print how far its answers would be off, the counts it would measure with
 their noise, time and memory. No table is read and nothing is spent: the number of records is public knowledge or a
 guess. Errors are a range, from two simulated tables: an easy one, with few frequent values that hardly depend on each
-other, and a hard one, with even values that depend much. Open columns are assumed to have a number of values, bins of
-quantiles to be of even width, and the cost of finding them is left out of the budget.
+other, and a hard one, with even values that depend much. Bins of quantiles are taken to be of even width. A value of
+an open column is found only if enough records have it, and the number is printed. Without --open-values, or where the
+values are too many for the records, such a column is forecast as all "other".
 """
 _USAGE = """\
 examples:
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9 --mechanism hdmm --workload up-to-2
 """
+_ALL_OTHER = 'all values are forecast to become "other", 100 points off'
 _CAUTION = "estimated on two simulated tables, an easy and a hard one; sampling records adds a little more"
 
 
@@ -54,8 +58,7 @@ def add_to(commands: Verbs) -> None:
         "--open-values",
         metavar="N",
         type=as_rows,
-        default=_VALUES,
-        help=f"approximate number of values that each open column will have (default {_VALUES})",
+        help='approximate number of values that each open column has; without it they are forecast as all "other"',
     )
     plan.add_argument("--workload", metavar="WORKLOAD", help=HELP)
     plan.add_argument(
@@ -80,7 +83,8 @@ def _left(budget: Budget, share: Fraction) -> Budget:
 def _plan(arguments: argparse.Namespace) -> None:
     declared = schema_in(arguments.domain)
     budget = budget_for(declared, arguments.epsilon, arguments.delta)
-    schema = declared.assumed(arguments.open_values) if isinstance(declared, OpenSchema) else declared
+    opened = _opened(declared, budget, arguments)
+    schema = declared if isinstance(declared, Schema) else _assumed(declared, opened)
     domain = schema.domain
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
     privacy = relation_of(arguments.neighbours, schema)
@@ -92,11 +96,76 @@ def _plan(arguments: argparse.Namespace) -> None:
     rows = [
         *promise_rows(Promise.of(LedgerReport(budget), privacy.sentence, [declared])),
         *_quality_rows(plan),
+        *_open_rows(opened),
         *_measured_rows(plan),
         ("time", f"{plan.seconds:.1f} s beside reading the table{_memory(plan)}"),
         ("next", f"pypgm synth TABLE --schema {arguments.domain} --epsilon … --delta … --out synthetic.csv"),
     ]
-    present(arguments, _facts(plan), [*laid_out(rows, width), *(_listed(plan, width) if arguments.ledger else [])])
+    present(
+        arguments, _facts(plan, opened), [*laid_out(rows, width), *(_listed(plan, width) if arguments.ledger else [])]
+    )
+
+
+class _Opened(NamedTuple):
+    """Forecast of an open column whose values are found privately.
+
+    Attributes
+    ----------
+    column : str
+    found_from : int
+        Noisy count that a value needs to be found.
+    values : int or None
+        Number of its values by ``--open-values``.
+    records : int
+        Number of records.
+    """
+
+    column: str
+    found_from: int
+    values: int | None
+    records: int
+
+    @property
+    def n_found(self) -> int:
+        """Number of values that are found if all are equally frequent: all or none."""
+        return self.values if self.values and self.records >= self.values * self.found_from else 0
+
+    @property
+    def reason(self) -> str:
+        """Reason for the number of values that are supposed to be found."""
+        if not self.values:
+            return f"without --open-values {_ALL_OTHER}"
+        each = f"{many(self.values, 'value')} have about {self.records / self.values:,.3g} each"
+        return f"{each}, and are supposed to be found" if self.n_found else f"{each}: {_ALL_OTHER}"
+
+
+def _opened(declared: Schema | OpenSchema, budget: Budget, arguments: argparse.Namespace) -> list[_Opened]:
+    """Return the open columns whose values are found, in the order of the schema."""
+    if isinstance(declared, Schema):
+        return []
+    needed = counts_needed(declared, budget, arguments.neighbours)
+    return [_Opened(name, n, arguments.open_values, arguments.records) for name, n in needed.items()]
+
+
+def _assumed(declared: OpenSchema, opened: Sequence[_Opened]) -> Schema:
+    """Return the schema with the values that are supposed to be found."""
+    n_found = {column.column: column.n_found for column in opened}
+    return declared.closed({name: column.assumed(n_found.get(name, 0)) for name, column in declared.open.items()})
+
+
+def _open_rows(opened: Sequence[_Opened]) -> list[tuple[str, str]]:
+    """Return rows on the records that a value of each open column needs, and the values supposed to be found."""
+    needed = _by(opened, lambda c: f"a value is found where about {many(c.found_from, 'record')} have it")
+    said = [*needed.items(), *_by(opened, lambda c: c.reason).items()]
+    return [("" if i else "open", f"{', '.join(names)}: {text}") for i, (text, names) in enumerate(said)]
+
+
+def _by(opened: Sequence[_Opened], said: Callable[[_Opened], str]) -> dict[str, list[str]]:
+    """Return the names of the columns of which each text is said."""
+    names: dict[str, list[str]] = {}
+    for column in opened:
+        names.setdefault(said(column), []).append(column.column)
+    return names
 
 
 def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -143,11 +212,13 @@ def _listed(plan: Plan, width: int) -> list[str]:
     return ["", *aligned(rows, width, numbers=[1, 2])]
 
 
-def _facts(plan: Plan) -> dict[str, Any]:
-    """Return a plan as JSON, distances in percentage points."""
+def _facts(plan: Plan, opened: Sequence[_Opened]) -> dict[str, Any]:
+    """Return a plan as JSON, distances in percentage points: all of them where no value of a column is found."""
     fields = asdict(plan)
     measured = zip(fields.pop("cliques"), fields.pop("numbers"), fields.pop("stddev"), strict=True)
     points = [{"columns": list(c), "points": 100 * d} for c, d in fields.pop("distances").items()]
     counts = [{"columns": list(c), "numbers": n, "noise": s} for c, n, s in measured]
     fields |= {name: 100 * fields[name] for name in ("error", "low", "high")}
-    return fields | {"points": points, "counts": counts}
+    points += [{"columns": [column.column], "points": 100.0} for column in opened if not column.n_found]
+    found = [{k: v for k, v in c._asdict().items() if k != "records"} | {"n_found": c.n_found} for c in opened]
+    return fields | {"points": points, "counts": counts, "open": found}

@@ -13,6 +13,7 @@ from pypgm.data.columns.made import Fake, Id
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.open_columns import OpenSet, QuantileBins
 from pypgm.data.dataset import Dataset
+from pypgm.data.schema.one_of import OneOf
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import Blank, Rule
@@ -39,6 +40,7 @@ __all__ = [
     "Fake",
     "Id",
     "Integer",
+    "OneOf",
     "OpenSchema",
     "OpenSet",
     "Person",

@@ -10,7 +10,7 @@ from typing import get_args
 import numpy as np
 
 from pypgm._base.fields import ANY_NUMBER, Record
-from pypgm.data.sources.dialect import MARKS
+from pypgm.data.sources.dialect import MARKS, STORED_MARKS
 from pypgm.estimation.fit import Status
 from pypgm.estimation.limits import Stop
 from pypgm.estimation.measurement import Noise, Unmeasured
@@ -194,7 +194,7 @@ _LAYOUT = Record(
     {
         "library": (str, "pandas, polars or pyarrow"),
         "types": ({str: str}, "of each column"),
-        **{name if name in _OLD_MARKS else f"{name}?": (str, text) for name, text in MARKS.items()},
+        **{name if name in _OLD_MARKS else f"{name}?": (str, MARKS[name]) for name in STORED_MARKS},
         "pandas?": ({str: str}, "types that pandas alone has, of columns of a Parquet file that it wrote"),
     },
 )

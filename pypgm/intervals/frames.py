@@ -111,4 +111,4 @@ class Frames:
         """Return the attributes that columns are made of, in the order of the domain; ``ValueError`` names others."""
         columns = tuple(names)
         self._domain.canonical([name for name in columns if name not in self._schema.made])
-        return self._domain.canonical(self._schema.needed(read_names(self._schema, columns)))
+        return self._domain.canonical(self._schema.attributes(read_names(self._schema, columns)))

@@ -22,7 +22,8 @@ from pypgm.privacy.promise import Promise, strength_text
 from pypgm.release import Release
 from pypgm.report import caveat_lines, measured_rows, together
 from pypgm.reporting.facts import Facts, shares_of
-from pypgm.reporting.shares import budget_shares, ledger_lines, share_text
+from pypgm.reporting.shares import budget_shares, ledger_lines
+from pypgm.reporting.words import percent
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
@@ -63,7 +64,7 @@ def _related_release(shown: RelatedRelease) -> Markup:
 def ledger_report(shown: LedgerReport, shares: Sequence[Share] | None = None) -> Markup:
     """Return the shares of a budget by purpose, and folded the exact law of each draw."""
     shares = budget_shares(shown) if shares is None else shares
-    rows = [[s.purpose, Markup(share_text(s.share)), bar(float(s.share))] for s in shares]
+    rows = [[s.purpose, Markup(percent(s.share)), bar(float(s.share))] for s in shares]
     whole = heading(type(shown).__name__, Promise.of(shown, "").guarantee) + table(["spent on", "share", ""], rows)
     charges = [table([head], [[law] for law in laws]) for head, laws in ledger_lines(shown, shares, _LAWS) if laws]
     return Markup(whole + folded(f"{len(shown.lines):,} charges", *charges) * bool(charges))

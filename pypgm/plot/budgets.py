@@ -14,7 +14,8 @@ from pypgm._base.terminal import escaped
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise, budget_text
-from pypgm.reporting.shares import NOT_SPENT, Share, budget_shares, share_text
+from pypgm.reporting.shares import NOT_SPENT, Share, budget_shares
+from pypgm.reporting.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,12 +57,12 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     at = 0.0
     with plain_text():
         for part, colour in zip(shares, _colours(shares), strict=True):
-            length, percent = float(part.share), share_text(part.share)
-            label = f"{percent}  {escaped(part.purpose)}"
+            length, share = float(part.share), percent(part.share)
+            label = f"{share}  {escaped(part.purpose)}"
             ax.barh(0.0, length, 0.8, left=at, color=colour, edgecolor="white", label=label)
             if length >= 0.06:
                 ink = INK if colour == PALE else "white"
-                ax.text(at + length / 2, 0.0, percent, ha="center", va="center", color=ink, fontsize=10)
+                ax.text(at + length / 2, 0.0, share, ha="center", va="center", color=ink, fontsize=10)
             at += length
         ax.set_xlim(0, 1)
         ax.set_ylim(-0.5, 0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -18,6 +19,7 @@ from pypgm.data.schema.person import Keys, content_keys
 from pypgm.data.sources.frames import check_columns
 from pypgm.domain import listed
 from pypgm.privacy.arguments import relation_of, warn_at_door
+from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn, sparse_histogram
 from pypgm.privacy.quantiles import private_quantiles
@@ -109,6 +111,41 @@ def settle(
                 values = PrivateColumn(_Values(values_of[name], column), relation, part, sampler=drawing)
                 closed[name] = _settled(column, values, amounts[name], delta)
     return schema.closed(closed)
+
+
+def counts_needed(schema: OpenSchema, budget: Budget, privacy: Privacy | Neighbours | None = None) -> dict[str, int]:
+    """Return the noisy count that a value of each open set needs to be found by `settle`, before any table is read.
+
+    It is in the law of the charge, which does not depend on the records: that of a table without any is read.
+
+    Parameters
+    ----------
+    schema : OpenSchema
+    budget : Budget
+        The whole budget, with delta reserved if there are open sets.
+    privacy
+        The neighbour relation, as for `settle`.
+
+    Raises
+    ------
+    ValueError
+        As `settle`.
+
+    Examples
+    --------
+    >>> from pypgm import Budget, OpenSchema
+    >>> from pypgm.data import OpenSet
+    >>> schema = OpenSchema({"job": OpenSet(share=0.5), "sex": ["F", "M"]})
+    >>> counts_needed(schema, Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10))
+    {'job': 54}
+    """
+    ledger = Ledger(budget)
+    with warnings.catch_warnings():  # whoever reads records is warned
+        warnings.simplefilter("ignore")
+        settle(schema, {name: [] for name in (*schema.open, *schema.key_columns)}, privacy, ledger)
+    laws = {charge.within: charge.law for charge in ledger.snapshot().lines}
+    sets = (name for name, column in schema.open.items() if isinstance(column, OpenSet))
+    return {name: getattr(laws[f"settle / {name}"], "threshold", None) or 0 for name in sets}
 
 
 def _kept_values(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pypgm._base.html import Shown
 from pypgm.data import OpenSchema, Schema
+from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column, Reader
 from pypgm.data.columns.dates import day_in
 from pypgm.data.columns.number_text import WRITTEN, written_as
@@ -72,6 +73,9 @@ class ColumnPair:
         5 %, median and 95 % quantiles of numbers in each; dates count as days since 1970.
     note : str
         Values of the first table that are not numbers or dates where others are.
+    in_bins : float, optional
+        Percentage of records to change where only the bins and listed values of the schema count; where it has none
+        for the column, None. The rest of `points` is what the schema loses.
     """
 
     name: str
@@ -83,6 +87,7 @@ class ColumnPair:
     mean: Both | None = None
     quantiles: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     note: str = ""
+    in_bins: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +104,27 @@ class ComparedTables(Shown):
         Percentage of the records that would have to change for two columns together, and that expected by chance.
     only : tuple of tuple of str
         Columns that only one table has.
+    made : tuple of str
+        Columns that were made up without reading the real ones, such as ids: they are in no score.
     """
 
     records: tuple[int, int]
     columns: tuple[ColumnPair, ...]
     pairs: Mapping[tuple[str, str], Both]
     only: tuple[tuple[str, ...], tuple[str, ...]]
+    made: tuple[str, ...] = ()
     _values: tuple[Mapping[str, NDArray[Any]], ...] = field(repr=False, compare=False, default=())
 
     @property
     def column_score(self) -> float:
         """Score of the columns: 100 less the mean of their points."""
         return 100.0 - float(np.mean([c.points for c in self.columns]))
+
+    @property
+    def in_bins(self) -> float | None:
+        """Mean points of the columns where only bins of the schema count; None where it has none for any column."""
+        known = [c.points if c.in_bins is None else c.in_bins for c in self.columns]
+        return None if all(c.in_bins is None for c in self.columns) else float(np.mean(known))
 
     @property
     def pair_score(self) -> float:
@@ -200,7 +214,7 @@ def compare_texts(
     second : mapping of str to sequence of str
         The synthetic one.
     schema : Schema or OpenSchema, optional
-        Declares missing values, numbers and dates, and how dates are written.
+        Declares missing values, numbers and dates, how dates are written, and the columns that are made up.
 
     Raises
     ------
@@ -216,10 +230,13 @@ def compare_texts(
     names = [name for name in first if name in second]
     if not names:
         raise ValueError("the tables have no column in common")
+    made = tuple(name for name in names if _is_made_up(name, schema))
+    if len(made) == len(names):
+        raise ValueError("the tables have no column in common but those that are made up")
     sizes = len(first[names[0]]), len(second[names[0]])
     if not min(sizes):
         raise ValueError("a table without records cannot be compared")
-    columns = [_Column(name, first[name], second[name], schema) for name in names]
+    columns = [_Column(name, first[name], second[name], schema) for name in names if name not in made]
     pairs = {}
     step = max(1, -(-math.comb(len(columns), 2) // _MOST_PAIRS))
     for a, b in itertools.islice(itertools.combinations(columns, 2), 0, None, step):
@@ -228,7 +245,12 @@ def compare_texts(
         pairs[a.name, b.name] = _apart(codes, a.n_pooled * n)
     only = tuple(n for n in first if n not in second), tuple(n for n in second if n not in first)
     values = tuple({c.name: c.typed(i) for c in columns} for i in range(2))
-    return ComparedTables(sizes, tuple(column.pair() for column in columns), pairs, only, values)
+    return ComparedTables(sizes, tuple(column.pair() for column in columns), pairs, only, made, values)
+
+
+def _is_made_up(name: str, schema: Schema | OpenSchema | None) -> bool:
+    """Return whether a column is made without reading any, such as an id."""
+    return schema is not None and name in schema.made and not schema.made[name].sources
 
 
 def shown_quantile(column: ColumnPair, value: float) -> str:
@@ -274,11 +296,28 @@ class _Column:
             self.values = [np.array([places[t] for t in texts.tolist()], dtype=np.float64) for texts in self.texts]
             self.codes, self.n_codes = self._binned()
         self.pooled, self.n_pooled = _pooled(self.codes, self.n_codes)
+        is_known = schema is not None and name not in schema.open and schema.provisional.columns.get(name) is declared
+        self.in_bins = self._in_bins(declared) if is_known and declared is not None else None
 
     def _coded(self) -> tuple[list[NDArray[np.int64]], int]:
         """Return the code of each text, including those only in the second table."""
         book = {text: i for i, text in enumerate(dict.fromkeys(t for texts in self.texts for t in texts.tolist()))}
         return [np.array([book[t] for t in texts.tolist()], dtype=np.int64) for texts in self.texts], len(book)
+
+    def _in_bins(self, column: Column) -> float | None:
+        """Return the percentage of records to change in the codes of the schema's column; None where values misfit."""
+        if isinstance(column, Binned) and self.values and column.scale != "seconds":
+            missing = [texts == "" for texts in self.texts]
+            encoded = [
+                column.codes_of(np.nan_to_num(values), is_missing, np.isnan(values) & ~is_missing)
+                for values, is_missing in zip(self.values, missing, strict=True)
+            ]
+        else:
+            null = column.nulls[0] if column.nulls else ""
+            encoded = [column.encode(np.where(texts == "", null, texts)) for texts in self.texts]
+        if any(problem is not None for _, problem in encoded):
+            return None
+        return _apart([codes for codes, _ in encoded], column.size)[0]
 
     def _binned(self) -> tuple[list[NDArray[np.int64]], int]:
         """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is not a number at all."""
@@ -302,10 +341,10 @@ class _Column:
         facts = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
         there = [v[np.isfinite(v)] for v in self.values]
         if not there or not min(v.size for v in there):
-            return ColumnPair(*facts, note=self.note)
+            return ColumnPair(*facts, note=self.note, in_bins=self.in_bins)
         means = (float(there[0].mean()), float(there[1].mean())) if self.kind == "number" else None
         quantiles = [tuple(float(q) for q in np.quantile(v, _QUANTILES)) for v in there]
-        return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), self.note)
+        return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), self.note, self.in_bins)
 
 
 def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -131,16 +131,16 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     }
     missing = _missing_shares(model, schema)
     lost = dict(_lost_to_other(model, schema))
-    made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items()}
+    made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items() if name in schema.unread}
     kept = {n: columns[n].n_values for n in other}
     return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, persons)
 
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
     """Return the share of missing values, 0 .. 1, of each column that may have some."""
-    codes = {name: column.null_code for name, column in schema.columns.items() if column.null_code is not None}
+    codes = {name: column.null_codes for name, column in schema.columns.items() if column.null_codes}
     total = max(model.total, 1e-300)
-    return {name: float(model.project(name).values[code]) / total for name, code in codes.items()}
+    return {name: float(model.project(name).values[[*of]].sum()) / total for name, of in codes.items()}
 
 
 def _missing_text(shares: Mapping[str, float]) -> str:
@@ -149,7 +149,7 @@ def _missing_text(shares: Mapping[str, float]) -> str:
     Examples
     --------
     >>> _missing_text({"job": 0.0213, "sex": 0.0})
-    'missing (allowed by the schema; a few come from noise): job 2.1 %, sex 0.0 % of records'
+    'missing (allowed by the schema; a few come from noise): job 2.1 %, sex 0 % of records'
     """
     shown = ", ".join(f"{escaped(name)} {percent(share)}" for name, share in shares.items())
     return f"missing (allowed by the schema; a few come from noise): {shown} of records"

@@ -11,6 +11,7 @@ from pypgm.estimation import LinearMeasurement
 from pypgm.privacy.charge import COUNTING, Charge, purpose_of
 from pypgm.privacy.ledger_report import LedgerReport, exact_text, law_text
 from pypgm.privacy.measured_lines import measured_lines
+from pypgm.reporting.words import percent
 
 _SIZES = {0: "counting all records", 1: "counting single columns", 2: "counting pairs of columns"}
 NOT_SPENT = "not spent"
@@ -66,20 +67,6 @@ def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement
     return [*shares, Share(NOT_SPENT, left, ())] if left > Fraction(1, 10**6) else shares
 
 
-def share_text(share: Fraction) -> str:
-    """Return a share of a budget in percent.
-
-    Examples
-    --------
-    >>> share_text(Fraction(1, 3)), share_text(Fraction(1, 3000)), share_text(Fraction(0))
-    ('33 %', '0.03 %', '0 %')
-    """
-    percent = 100 * float(share)
-    if 0 < percent < 0.01:
-        return "< 0.01 %"
-    return f"{percent:.{0 if percent >= 9.95 or percent == 0 else 1 if percent >= 0.995 else 2}f} %"
-
-
 def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None = None) -> list[tuple[str, list[str]]]:
     """Return each purpose with its share and the exact laws of its draws, equal ones together.
 
@@ -103,7 +90,7 @@ def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None
             laws.append(f"{text}; costs {unit} {exact_text(charges[0].cost)}{times}")
         left = 0 if most is None else max(len(laws) - most, 0)
         shown = [*laws[: len(laws) - left], *([f"and {left:,} more"] if left else [])]
-        entries.append((f"{share_text(share.share):>8}  {share.purpose}", shown))
+        entries.append((f"{percent(share.share):>8}  {share.purpose}", shown))
     return entries
 
 

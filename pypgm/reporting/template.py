@@ -6,7 +6,7 @@ from importlib import resources
 
 from pypgm._base.terminal import escaped
 from pypgm.reporting.quality import rounded
-from pypgm.reporting.shares import share_text
+from pypgm.reporting.words import percent
 
 
 def rendered(template: str, **given: object) -> str:
@@ -36,5 +36,5 @@ def rendered(template: str, **given: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"points": rounded, "share": share_text, "plain": escaped}
+    environment.filters |= {"points": rounded, "share": percent, "plain": escaped}
     return environment.get_template(template).render(**given)

@@ -12,8 +12,8 @@ from pypgm._base.terminal import NO_BREAK, WIDEST, aligned, escaped, laid_out
 from pypgm.report import caveat_lines, measurement_lines, model_lines, unpaired_lines
 from pypgm.reporting.facts import shares_of
 from pypgm.reporting.quality import rounded
-from pypgm.reporting.shares import ledger_lines, share_text
-from pypgm.reporting.words import labels_of, many
+from pypgm.reporting.shares import ledger_lines
+from pypgm.reporting.words import labels_of, many, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -171,7 +171,7 @@ def column_lines(model: ReleasedModel, schema: Schema | None, quality: Quality |
 
 def _budget_row(shares: Sequence[Share]) -> Rows:
     """Return the row of the shares of the budget."""
-    return [("budget", ", ".join(f"{share_text(s.share)} {s.purpose}" for s in shares))]
+    return [("budget", ", ".join(f"{percent(s.share)} {s.purpose}" for s in shares))]
 
 
 def ledger_text(ledger: LedgerReport, shares: Sequence[Share], width: int, most: int | None = None) -> list[str]:

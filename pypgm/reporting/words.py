@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from pypgm._base.student import LEVEL_TEXT
 from pypgm._base.terminal import MISSING, label_text
 from pypgm.data import Schema
 from pypgm.data.columns.codebook import label_texts
 from pypgm.domain import Domain
+
+_ROUNDING = 1e-9  # percentage points by which sums of doubles miss 0 or 1
 
 
 def records_text(total: float, *, is_public: bool, reach: float = math.nan, at_most: int | None = None) -> str:
@@ -33,8 +36,8 @@ def labels_of(domain: Domain, attribute: str, schema: Schema | None = None) -> l
     """
     texts = label_texts(domain, attribute)
     texts = [str(i) for i in range(domain.size((attribute,)))] if texts is None else texts
-    null = None if schema is None else schema.columns[attribute].null_code
-    return [MISSING if code == null else label_text(text) for code, text in enumerate(texts)]
+    nulls = () if schema is None else schema.columns[attribute].null_codes
+    return [MISSING if (code,) == nulls else label_text(text) for code, text in enumerate(texts)]
 
 
 def many(number: int, noun: str) -> str:
@@ -48,6 +51,18 @@ def many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def percent(share: float) -> str:
-    """Return a share in percent, to about two digits."""
-    return f"{100 * share:.{0 if share >= 0.0995 else 1}f} %"
+def percent(share: float | Fraction) -> str:
+    """Return a share in percent, to about two digits; 0 % and 100 % stand for none and all alone.
+
+    Examples
+    --------
+    >>> percent(0), percent(1e-6), percent(0.0213), percent(0.996), percent(0.999999), percent(1)
+    ('0 %', '< 0.01 %', '2.1 %', '99.6 %', '> 99.99 %', '100 %')
+    """
+    points = 100 * float(share)
+    if min(points, 100 - points) < _ROUNDING:
+        return "0 %" if points < 50 else "100 %"
+    if points < 0.01 or points > 99.99:
+        return "< 0.01 %" if points < 50 else "> 99.99 %"
+    digits = 2 if points < 0.995 or points >= 99.95 else 1 if points < 9.95 or points >= 99.5 else 0
+    return f"{points:.{digits}f} %"

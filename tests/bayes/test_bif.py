@@ -432,6 +432,9 @@ def test_xmlbif_keeps_a_network_to_the_bit(tmp_path):
     with pytest.raises(ValueError, match=r"must be XMLBIF, but is not XML: .*; it looks like a BIF network"):
         BayesianNetwork.read_xmlbif(tmp_path / "net.bif")
     text = (tmp_path / "net.xml").read_text(encoding="utf-8")
+    for namespace in ('xmlns="http://www.cs.ubc.ca/labs/lci/fopi/ve/XMLBIFv0_3"', 'xmlns="urn:x" VERSION="0.3"'):
+        (tmp_path / "named.xml").write_text(text.replace('VERSION="0.3"', namespace), encoding="utf-8")
+        assert BayesianNetwork.read_xmlbif(tmp_path / "named.xml") == net
     for old, new, message in (
         ("<BIF", '<!DOCTYPE BIF [<!ENTITY x "y">]><BIF', "entities declared in the file are not read"),
         ("<TABLE>0", "<TABLE>nan 0", "needs .* finite numbers of at least 0"),

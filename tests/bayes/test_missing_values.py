@@ -178,6 +178,24 @@ def test_refused(data, options, error, match):
         learn(data, ARCS, **options)
 
 
+@pytest.mark.parametrize(
+    ("domain", "value", "needed"),
+    [
+        ({"a": ["x", "y"]}, "z", "one of 'x', 'y'"),
+        ({"a": ["", "y"]}, "z", "one of '', 'y'"),
+        ({"a": [1, 2]}, 3, "one of '1', '2'"),
+        ({"a": 4}, 4, "a code from 0 to 3"),
+    ],
+)
+def test_a_value_that_a_network_has_not_is_named_without_options_of_schemas(domain, value, needed):
+    n_values = Domain(domain).size("a")
+    net = BayesianNetwork(Domain({**domain, "b": 2}), {}, {"a": [1 / n_values] * n_values, "b": [0.5, 0.5]})
+    with pytest.raises(ValueError, match="column 'a', row 1") as refused:
+        net.predict({"a": [None, value]}, "b")
+    expected = f"needs {needed}, or None where it is unknown, and has none of these"
+    assert str(refused.value).partition(": ")[2] == expected
+
+
 @pytest.mark.parametrize("few", [0, 10**9])  # all rows down one tree; each pattern for itself
 def test_rows_of_many_patterns_are_answered_as_each_alone(monkeypatch, few):
     monkeypatch.setattr(batch, "_FEW_PATTERNS", few)

@@ -281,15 +281,48 @@ def test_plan_of_open_columns(folder, capsys):
         }
     }
     Path("open.json").write_text(json.dumps(open_columns), encoding="utf-8")
-    budget = ["--records", "400", "--epsilon", "1", "--delta", "1e-9", "--mechanism", "hdmm", "--workload", "1"]
+    budget = ["--records", "800", "--epsilon", "1", "--delta", "1e-9", "--mechanism", "hdmm", "--workload", "1"]
     assert cli.main(["plan", "open.json", *budget, "--open-values", "7", "--json"]) == 0
-    counts = json.loads(capsys.readouterr().out)["counts"]
+    planned = json.loads(capsys.readouterr().out)
+    counts = planned["counts"]
+    assert planned["open"] == [{"column": "employer", "found_from": 76, "values": 7, "n_found": 7}]
     assert [(c["columns"], c["numbers"]) for c in counts] == [(["employer"], 8), (["pay"], 4)]
     # Half of the budget goes to what is open, a tenth of delta too.
     left = Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10).limit / 2
     domain = Domain({"employer": 8, "pay": 4})
-    closed = mechanisms.plan("hdmm", domain, budget=Budget(rho=left), workload=1, n_records=400)
+    closed = mechanisms.plan("hdmm", domain, budget=Budget(rho=left), workload=1, n_records=800)
     assert [c["noise"] for c in counts] == pytest.approx(closed.stddev, rel=5e-3)
+    for given, why in ([], "without --open-values"), (["--open-values", "20"], "20 values have about 40 each:"):
+        assert cli.main(["plan", "open.json", *budget, *given]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "open employer: a value is found where about 76 records have it" in said
+        assert f'employer: {why} all values are forecast to become "other", 100 points off' in said
+        assert cli.main(["plan", "open.json", *budget, *given, "--json"]) == 0
+        planned = json.loads(capsys.readouterr().out)
+        assert {"columns": ["employer"], "points": 100.0} in planned["points"]
+        assert planned["open"][0]["n_found"] == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_plan_says_the_count_from_which_values_are_found(folder, capsys, seed):
+    rng = np.random.default_rng(seed)
+    shares = {name: round(float(rng.uniform(0.02, 0.3)), 3) for name in ("a", "b")[: 1 + seed % 2]}
+    schema = {"columns": {n: {"kind": "open", "share": s} for n, s in shares.items()} | {"sex": ["F", "M"]}}
+    schema |= {"records_per_person": int(rng.integers(1, 5))}
+    Path("open.json").write_text(json.dumps(schema), encoding="utf-8")
+    epsilon, delta = float(f"{rng.uniform(0.3, 8):.3g}"), float(f"1e-{rng.integers(5, 13)}")
+    relation = ["add-remove", "replace"][int(rng.integers(2))]
+    budget = ["--epsilon", str(epsilon), "--delta", str(delta), "--neighbours", relation]
+    assert cli.main(["plan", "open.json", "--records", "500", *budget, "--mechanism", "mst", "--json"]) == 0
+    needed = {c["column"]: c["found_from"] for c in json.loads(capsys.readouterr().out)["open"]}
+    often = {name: 3 * n for name, n in needed.items()}
+    rows = max(often.values()) + 40
+    table = {n: ["often"] * often[n] + [f"rare {i}" for i in range(rows - often[n])] for n in shares}
+    settings = {"neighbours": relation, "mechanism": "mst"}
+    release = pypgm.synthesize(table | {"sex": ["F"] * rows}, schema, epsilon=epsilon, delta=delta, **settings)
+    laws = {line.within: line.law for line in release.ledger.lines}
+    assert needed == {name: laws[f"settle / {name}"].threshold for name in shares}
+    assert {name: release.schema.columns[name].labels[0] for name in shares} == dict.fromkeys(shares, "often")
 
 
 @pytest.mark.parametrize(

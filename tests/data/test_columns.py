@@ -362,7 +362,7 @@ def test_the_row_is_that_of_the_first_value_in_an_array_too():
         (lambda: Date("2024-13-01", "2024-02-01"), "low and high need ISO dates"),
         (lambda: Date(2024, 2025), "low and high need ISO dates"),
         (lambda: Date("2024-03-01", "2024-02-01"), "low must be before high"),
-        (lambda: Date("2024-01-01", "2024-02-01", "minute"), "resolution must be one of year, quarter"),
+        (lambda: Date("2024-01-01", "2024-02-01", "decade"), "resolution must be one of year, quarter"),
         (lambda: Date("1000-01-01", "2024-02-01", "hour"), "at most 1,000,000 bins"),
         (lambda: Date("2024-01-01", "2024-02-01", format="%m.%Y"), "does not tell one day from another"),
     ],

@@ -132,7 +132,9 @@ def test_marks_of_numbers_are_found_for_each_column(write, tmp_path):
         "whole": ("1.234", "12.345.678", {"thousands": ".", "decimal": ","}),
         "plain": ("1234.5", "0.25", {}),
     }
-    path = write({name: [a, b, *[a] * 98] for name, (a, b, _) in marks.items()}, delimiter=";")
+    path = write(
+        {name: [a, *(f"{b[:-2]}{i}" for i in range(10, 90))] for name, (a, b, _) in marks.items()}, delimiter=";"
+    )
     draft = draft_schema(path, delimiter=";")
     for name, (_, _, told) in marks.items():
         column = draft["columns"][name]
@@ -147,7 +149,7 @@ def test_marks_of_numbers_are_found_for_each_column(write, tmp_path):
 
 @pytest.mark.parametrize(("value", "taken"), [("1,234", "',' is taken for the mark of thousands"), ("1.234", "'.' is")])
 def test_marks_that_may_be_others_are_pointed_out(write, value, taken):
-    draft = draft_schema(write({"a": [value, "999"] * 40, "b": [1, 2] * 40}))
+    draft = draft_schema(write({"a": [value, *range(900, 980)], "b": ["x"] * 81}))
     assert taken in meaning(draft["columns"]["a"]["warning"])
 
 
@@ -209,7 +211,7 @@ def test_columns_that_are_blank_by_others_are_pointed_out(write):
     assert draft["proposals"] == {"plan": {"blank member": [{"blank": "plan", "unless": {"member": "yes"}}]}}
     assert "blank" not in meaning(found["free"]["warning"])
     Schema.from_dict({"columns": found, "rules": [{"blank": "plan", "unless": {"member": "yes"}}]})
-    ages = [7 if draw.random() < 0.5 else draw.randrange(19) * 1000 for _ in range(3000)]
+    ages = [7 if draw.random() < 0.5 else draw.randrange(19_000) for _ in range(3000)]
     cards = [draw.choice(["gold", "plus"]) if age >= 9000 else "" for age in ages]
     found = draft_schema(write({"age": ages, "card": cards}))["columns"]
     assert found["age"]["bins"]["quantiles"]
@@ -359,12 +361,12 @@ def test_parquet_is_drafted_as_the_same_table_in_csv(tmp_path):
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ([-999, *range(20_000, 90_000, 1000)], "'-999' may stand for no answer"),
-        ([1e12, *range(50)], "'1e+12' is far from the others"),
-        ([1e12, -1, *range(50)], "'-1' may stand for no answer"),
+        ([-999, *range(20_000, 90_000, 1000)], "read as missing: '-999'"),
+        ([1e12, *range(50)], "far from the others: '1e+12'"),
+        ([1e12, -1, *range(50)], "read as missing: '-1'"),
         ([*range(100)], ""),
         ([-1, 0, 1, 2, 3], ""),
-        ([-5, -4, *range(50)], ""),
+        ([-5, -4, *range(50)], "read as missing: '-5', '-4'"),
     ],
 )
 def test_values_far_from_all_others_are_pointed_out(values, told, tmp_path):
@@ -372,7 +374,7 @@ def test_values_far_from_all_others_are_pointed_out(values, told, tmp_path):
     path.write_text("wage\n" + "".join(f"{v}\n" * 2 for v in values))
     warning = meaning(draft_schema(path)["columns"]["wage"]["warning"])
     assert told in warning
-    assert ("far from" in warning or "no answer" in warning) == bool(told)
+    assert ("far from" in warning or "read as missing" in warning) == bool(told)
 
 
 def drafted(tmp_path, values, name="a"):
@@ -411,13 +413,15 @@ def test_a_code_for_no_answer_is_pointed_out(tmp_path, code):
         ("\u2212{}.{}", "U+2212"),
     ],
 )
-def test_numbers_beside_a_sign_are_pointed_out_and_named_in_the_error(write, form, sign):
+def test_numbers_beside_a_sign_are_named_in_the_error_and_in_two_forms_pointed_out(write, form, sign):
     for times in (1, 40):  # as dropped, and as open
         values = [form.format(100 + i // 10, i % 10) for i in range(300)] * times
-        draft = draft_schema(write({"a": [*values, "12.5"], "k": [*"xyz" * (100 * times), "x"]}))
-        told = meaning(draft["columns"]["a"]["warning"]) if "a" in draft["columns"] else draft["drop"]["a"]
-        assert "numbers with " in told
-        assert sign in told
+        mixed = [f"{100 + i // 10}.{i % 10}" if i % 2 else value for i, value in enumerate(values)]
+        draft = draft_schema(write({"a": mixed, "k": [*"xyz" * (100 * times)]}))
+        told = meaning(draft["columns"]["a"]["warning"] if "a" in draft["columns"] else draft["drop"]["a"])
+        assert ("not all in one form" in told and sign in told) or sign not in {"a percent sign", "a currency"}
+        draft = draft_schema(write({"a": values, "k": [*"xyz" * (100 * times)]}))
+        assert draft["columns"]["a"]["kind"] == "real"
     with pytest.raises(ValueError, match="is not a number, but may have") as caught:
         Schema({"a": pypgm.data.Real(0, 999, bins=9)}).encode({"a": values})
     assert sign in str(caught.value)
@@ -451,7 +455,7 @@ def test_numbers_with_a_zero_after_the_point_are_whole(tmp_path):
 
 
 def test_words_that_may_be_values_are_named_where_they_are_taken_for_none(tmp_path):
-    assert "'NA' may stand for no answer" in meaning(drafted(tmp_path, ["NA", "DE", "FR", ""] * 50)["warning"])
+    assert "read as missing: 'NA'" in meaning(drafted(tmp_path, ["NA", "DE", "FR", ""] * 50)["warning"])
     assert "NA" not in meaning(drafted(tmp_path, ["7", "8", "NA"] * 50)["warning"])
 
 
@@ -580,12 +584,12 @@ def test_a_few_texts_among_numbers_or_dates_are_taken_for_missing_ones(name, wri
         assert told["kind"] == {"integer": "integer", "date": "date"}.get(name, "real")
         assert [*told["null"]] == sorted(map(str, odd))
         assert all(repr(str(text)) in meaning(told["warning"]) for text in odd)
-        assert "cannot be read as the others are, and is read as missing" in meaning(told["warning"])
+        assert "read as missing, since they cannot be read as the others are" in meaning(told["warning"])
         schema = Schema.draft(source, **how)
         counts = schema.encode(source).project("a") if source is frame else None
         release = pypgm.synthesize(source, schema, epsilon=5, delta=1e-6, mechanism="mst", **how)
         assert release.schema.columns["a"].null_code is not None
-        assert counts is None or counts.values[-1] == len(odd)
+        assert counts is None or counts.values[-len(odd) :].sum() == len(odd)
 
 
 @pytest.mark.parametrize("read", [Schema.draft, lambda table: pypgm.compare(table, table)])
@@ -603,9 +607,8 @@ def test_many_texts_among_numbers_are_no_missing_ones():
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        ("${:,.2f}".format, "numbers with a currency: write bare numbers"),
-        ("{:.1f} %".format, "numbers with a percent sign"),
-        (lambda n: f"{n:.2f} €".replace(".", ","), "numbers with a currency"),
+        ("{:.1f}M".format, "numbers with 'a letter for thousands or millions', not all in one form"),
+        (lambda n: f"{n:.2f} {'€$'[int(n) % 2]}".replace(".", ","), "numbers with 'a currency', not all in one form"),
         (lambda n: f"{int(n) % 24}:{int(n * 7) % 60:02}", "times of day or spans, which no column reads"),
         ("P{:.0f}".format, "as names and ids have"),
     ],
@@ -613,10 +616,10 @@ def test_many_texts_among_numbers_are_no_missing_ones():
 def test_why_numbers_that_no_column_reads_are_left_out(make, told):
     once = [make(n * 3.7) for n in range(300)]
     draft = draft_schema({"a": once, "b": ["x", "y"] * 150})
-    assert told in draft["drop"]["a"]
+    assert told in meaning(draft["drop"]["a"])
     again = draft_schema({"a": once[:90] * 5, "b": ["x", "y"] * 225})["columns"]["a"]
     assert again["kind"] == "open"
-    assert (told in again["warning"]) == ("names" not in told)
+    assert (told in meaning(again["warning"])) == ("as names" not in told)
 
 
 def test_a_draft_warns_in_python_as_on_the_command_line(write, tmp_path, monkeypatch, capsys):

@@ -207,6 +207,16 @@ def test_objects_are_of_one_kind(library):
     assert found["mixed"][:2] == ["1", "other"]
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("unit", ["D", "s", "ms", "us", "ns"])
+def test_times_of_any_unit_come_back(library, unit):
+    pytest.importorskip(library)
+    times = np.array(["2024-03-01", "NaT", "1969-12-31"], dtype=f"M8[{unit}]")
+    column = as_frame({"t": times}, library)["t"]
+    found = np.asarray(column.to_numpy()).astype("M8[us]")
+    assert np.array_equal(found, times.astype("M8[us]"), equal_nan=True)
+
+
 def test_containers_go_all_the_way():
     pandas = pytest.importorskip("pandas")
     domain = pypgm.Domain({"age": 3, "sex": ["F", "M"]})

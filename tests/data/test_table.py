@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pypgm.data import Dataset, read_domain, read_table, write_table
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.schema.evidence import codes_of_text
-from pypgm.data.sources.files import csv_rows, replacing, replacing_text, write_rows
+from pypgm.data.sources.files import MAX_FIELD, csv_rows, replacing, replacing_text, write_rows
 from pypgm.domain import Domain
 
 DOMAIN = Domain({"age": 85, "sex": ["F", "M"]})
@@ -85,7 +85,7 @@ def test_extra_columns(write):
         ("age,sex\n\u0667,M\n", "column 'age', row 1"),
         ("age,sex\n99999999999999999999999,M\n", "column 'age', row 1"),
         ('age,sex\n7,"M\n', "not a CSV file: .*begins in line 2"),
-        ('age,sex\n7,"' + "M" * 200_000 + '"\n', "not a CSV file: .*begins in line 2"),
+        ('age,sex\n7,"' + "M" * MAX_FIELD + '"\n', "not a CSV file: .*begins in line 2"),
         (b"age,sex\n7,\xff\n", "text in UTF-8"),
         (b"\x1f\x8b" + b"zebra" * 20, "damaged"),
         (gzip.compress(b"age,sex\n" + b"7,M\n" * 100_000, mtime=0)[:-20], "truncated"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -105,3 +106,61 @@ def test_the_report_of_sdv(monkeypatch):
     assert shapes.loc["n", "Score"] == 1
     assert shapes.loc[NASTY, "Score"] == pytest.approx(1 - found.columns[0].points / 100)
     assert list(shapes["Metric"]) == ["TVComplement", "KSComplement", "KSComplement", "KSComplement"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_score_does_not_change_with_columns_that_are_made_up(seed, tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(seed)
+    n = 300 + 20 * seed
+    age = rng.integers(0, 90, n)
+    real = {
+        "age": list(map(int, age)),
+        "job": list(map(str, rng.choice(["cook", "nurse", "spy"], n, p=[0.6, 0.39, 0.01]))),
+    }
+    columns = {"age": {"kind": "integer", "low": 0, "high": 89, "width": 1 + 5 * (seed % 3)}}
+    columns |= {"job": {"kind": "categorical", "values": ["cook", "nurse"], "other": True}}
+    ids = {"key": {"kind": "id"}, "case": {"kind": "id", "format": "c-{:05d}"}}
+    scores = []
+    for more in ({}, dict(list(ids.items())[: 1 + seed % 2])):
+        release = pypgm.synthesize(real, {"columns": columns | more}, epsilon=3, delta=1e-9, unsafe_seed=seed)
+        given = real | {name: [f"real {i}" for i in range(n)] for name in more}
+        found = pypgm.compare(release, given)
+        assert found.made == tuple(more)
+        assert [c.name for c in found.columns] == ["age", "job"]
+        scores.append((found.score, found.column_score, found.pair_score, found.in_bins, found.columns, found.pairs))
+    assert scores[0] == scores[1]
+    pypgm.Schema.from_dict({"columns": columns | ids}).save(tmp_path / "s.json")
+    with pytest.raises(ValueError, match="no column in common but those that are made up"):
+        pypgm.compare({"key": ["1"]}, {"key": ["2"]}, schema=pypgm.read_schema(tmp_path / "s.json"))
+    release.save(tmp_path / "r.pgm")
+    lines = [",".join(given), *map(",".join, zip(*(map(str, c) for c in given.values()), strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compare", "r.pgm", "t.csv", "--unsafe"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"left out {', '.join(more)}: made up, and like no real value" in said
+    assert re.search(
+        r"columns [\d.]+ points off on average, as values; [\d.]+ in the bins and values of the schema", said
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_losses_of_bins_and_other_values_are_counted_apart(seed):
+    rng = np.random.default_rng(seed)
+    n, width = 2000, int(rng.integers(20, 40))
+    rare = float(rng.uniform(0.05, 0.4))
+    numbers = (rng.integers(0, 10, n) * width).tolist()  # each the first of its bin
+    texts = list(rng.choice(["a", "b", "c"], n, p=[0.5, 0.5 - rare, rare]).tolist())
+    schema = pypgm.Schema.from_dict(
+        {
+            "columns": {
+                "n": {"kind": "integer", "low": 0, "high": 10 * width - 1, "width": width},
+                "t": {"kind": "categorical", "values": ["a", "b"], "other": True},
+            }
+        }
+    )
+    coarse = schema.decode(schema.encode({"n": numbers, "t": texts}), rng=seed)
+    found = {c.name: c for c in pypgm.compare(coarse, {"n": numbers, "t": texts}, schema=schema).columns}
+    assert [found[name].in_bins for name in "nt"] == [0, 0]
+    assert found["n"].points > 80
+    assert found["t"].points == pytest.approx(100 * np.mean(np.array(texts) == "c"))

@@ -17,13 +17,14 @@ from pypgm import Budget, Domain, bayes, cli, mechanisms, mrf
 from pypgm.data import Categorical, Integer
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import rounded
-from pypgm.reporting.shares import ledger_lines, share_text
+from pypgm.reporting.shares import ledger_lines
+from pypgm.reporting.words import percent
 
 pytest.importorskip("jinja2")
 
 N = 800
 NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
-SHARE = r"((?:< )?\d+(?:\.\d+)? %)"
+SHARE = r"((?:[<>] )?\d+(?:\.\d+)? %)"
 
 
 def records(n_columns, seed):
@@ -141,7 +142,7 @@ def check_shares(name, text, shares, *, first):
     for purpose, expected in shares.items():
         pattern = rf"{SHARE} {re.escape(purpose)}(?![\w ]*:)" if first else rf"{re.escape(purpose)} {SHARE}"
         for found in re.findall(pattern, text):
-            assert found == share_text(expected), (name, purpose)
+            assert found == percent(expected), (name, purpose)
 
 
 def check_records(name, text, facts):

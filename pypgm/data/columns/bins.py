@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm._base.numeric import as_generator, is_masked
 from pypgm.data.columns.column import Column, Encoder, Misfit, Reader
-from pypgm.data.columns.number_text import SIGNS, WRITTEN, marks_hint
+from pypgm.data.columns.number_text import SIGN_HINTS, SIGNS, WRITTEN, marks_hint
 from pypgm.data.columns.values import Values, as_keys, as_list, bare
 
 _HALVINGS = 5  # of a bin
@@ -62,7 +62,8 @@ MOST_BINS = 1_000_000
 _READ, _MISSING, _EMPTY, _UNREADABLE, _MARKED = range(5)
 Places = tuple[NDArray[np.float64], NDArray[np.int8]]
 """Positions of values on the line, and the state of each: read, missing, empty where that is not a null, unreadable,
-or, by the place of these in `WRITTEN` and beyond, unreadable but for other marks of numbers."""
+or, by the place of these in `WRITTEN` and beyond, unreadable but for other marks of numbers. The position of a missing
+value is the place of its kind."""
 
 
 class UnreadableError(ValueError):
@@ -221,9 +222,21 @@ class Binned(Column):
     @cached_property
     def null_places(self) -> NDArray[np.float64]:
         """Places on the line of null texts that read as values: a value there is null, whatever its type."""
-        places, states = self._read_each([text for text in self.null_texts if text], ())
-        read_nulls: NDArray[np.float64] = places[(states == _READ) & np.isfinite(places)]
-        return read_nulls
+        return self._null_points[0]
+
+    @cached_property
+    def null_codes_at_places(self) -> tuple[int, ...]:
+        """The code of each of those places."""
+        return tuple(self.null_codes[kind] for kind in self._null_points[1].tolist())
+
+    @cached_property
+    def _null_points(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Places of null texts that read as values, rising, and the place of the kind of each."""
+        texts = {text: kind for text, kind in self.null_texts.items() if text}
+        places, states = self._read_each(list(texts), {})
+        is_read = (states == _READ) & np.isfinite(places)
+        points, first = np.unique(places[is_read], return_index=True)
+        return points, np.array([*texts.values()], dtype=np.intp)[is_read][first]
 
     def encoder(self) -> Encoder:
         """Return an encoder that puts values into bins."""
@@ -257,7 +270,7 @@ class Binned(Column):
         if self.other_code is not None:
             mixed[given == self.other_code] = self.other_label
         if self.null_code is not None:
-            mixed[given == self.null_code] = None
+            mixed[self.is_null(given)] = None
         return mixed
 
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
@@ -267,16 +280,16 @@ class Binned(Column):
         texts[:] = self._as_texts(np.asarray(values))
         if self.other_code is not None:
             texts[given == self.other_code] = self.other_label
-        if self.null_code is not None:
-            texts[given == self.null_code] = self.nulls[0]
+        for code, kind in zip(self.null_codes, self.null_kinds, strict=True):
+            texts[given == code] = kind.text
         return texts
 
     def codes_of(
         self, places: NDArray[np.float64], is_missing: NDArray[np.bool_], is_strange: NDArray[np.bool_]
     ) -> tuple[NDArray[Any], Misfit | None]:
-        """Return the codes of places on the line, none of them missing, and their problem."""
+        """Return the codes of places on the line, for missing ones of the first kind of null, and their problem."""
         states = np.where(is_missing, _MISSING, np.where(is_strange, _UNREADABLE, _READ))
-        return self._codes(places, states.astype(np.int8))
+        return self._codes(np.where(is_missing, 0, places), states.astype(np.int8))
 
     def steps_and_codes(self, values: Values) -> tuple[NDArray[Any], NDArray[Any], Misfit | None]:
         """Return values in steps, moved to the bounds, their codes, and the problem of the first misfit."""
@@ -293,7 +306,10 @@ class Binned(Column):
         if isinstance(values, np.ndarray) and not is_masked(values):
             places = self._read_array(values)
             if places is not None:
-                return places, np.where(np.isnan(places), _MISSING, _READ).astype(np.int8)
+                is_missing = np.isnan(places)
+                return np.where(is_missing, self.none_kind, places), np.where(is_missing, _MISSING, _READ).astype(
+                    np.int8
+                )
         given = as_list(values)
         if (keyed := as_keys(given)) is None:
             return self._read_each(given, self.null_texts)
@@ -307,11 +323,12 @@ class Binned(Column):
         """Return a text without spaces around it, None for a missing value, and any other as `_read` takes it."""
         return bare(value)
 
-    def _read_each(self, values: Sequence[Any], null_texts: Collection[str]) -> Places:
+    def _read_each(self, values: Sequence[Any], null_texts: Mapping[str, int]) -> Places:
         places, states = np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
         for i, value in enumerate(values):
             given = self._bare(value)
             if given is None or (isinstance(given, str) and given in null_texts):
+                places[i] = self.none_kind if given is None else null_texts[given]
                 states[i] = _MISSING
             elif isinstance(given, str) and not given:
                 states[i] = _EMPTY
@@ -326,16 +343,19 @@ class Binned(Column):
         """Return the codes of places on the line, and the problem of the first without one."""
         low, high = self._bounds
         if self.nulls and self.null_places.size:
-            states = np.where((states == _READ) & np.isin(places, self.null_places), np.int8(_MISSING), states)
+            is_null = (states == _READ) & np.isin(places, self.null_places)
+            states, kinds = np.where(is_null, np.int8(_MISSING), states), self._null_points[1]
+            places = np.where(is_null, kinds[np.searchsorted(self.null_places, places) % kinds.size], places)
         is_read = states == _READ
         in_bounds = is_read & (places >= low) & (places <= high)
         nearest = np.clip(np.where(is_read, places, low), low, high)
         codes = (np.searchsorted(self._starts, nearest, side="right") - 1).astype(self.dtype)
         bad = ~in_bounds
         if self.null_code is not None:
-            codes[states == _MISSING] = self.null_code
-            bad &= states != _MISSING
-        elsewhere = {"null": self.null_code, "other": self.other_code}.get(self.outside)
+            is_missing = states == _MISSING
+            codes[is_missing] = self.null_code + places[is_missing].astype(np.int64)
+            bad &= ~is_missing
+        elsewhere = {"null": self.none_code, "other": self.other_code}.get(self.outside)
         if elsewhere is not None:
             strange = (states >= _UNREADABLE) | (is_read & ~in_bounds)
             codes[strange] = elsewhere
@@ -365,7 +385,7 @@ def _hint(place: int) -> str:
     """Return a hint at the marks or sign of a text, by its place in `WRITTEN` or, beyond it, in `SIGNS`."""
     if place < len(WRITTEN):
         return marks_hint(*WRITTEN[place])
-    return f"may have {SIGNS[place - len(WRITTEN)]}: a table needs bare numbers, with a minus before them"
+    return f"may have {SIGNS[place - len(WRITTEN)]}: {SIGN_HINTS[place - len(WRITTEN)]}"
 
 
 def drawn(

@@ -94,8 +94,8 @@ class Categorical(Closed):
 
     def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the label of each code, and None for nulls."""
-        labels = self.labels or ()
-        return taken([*labels[:-1], None] if self.nulls else labels, codes)
+        others = [] if self.other_label is None else [self.other_label]
+        return taken([*self.value_labels, *others, *[None] * len(self.null_kinds)], codes)
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
@@ -135,7 +135,8 @@ class Categorical(Closed):
         yield from enumerate(self.values)
         if self.other_label is not None:
             yield self.n_values, self.other_label
-        yield from ((self.size - 1, text) for text in self.nulls)
+        first = self.size - len(self.null_kinds)
+        yield from ((first + self.null_texts[text.strip()], text) for text in self.nulls)
 
     @cached_property
     def _reads(self) -> bool:
@@ -145,7 +146,7 @@ class Categorical(Closed):
     def _keys(self, code: int, label: Label) -> Iterator[tuple[str, object]]:
         """Yield the keys of a label: a text, a number, a number that a text was read as, or a boolean."""
         bare = plain(label)
-        is_null = code == self.null_code
+        is_null = bool(self.nulls) and code >= self.size - len(self.null_kinds)
         if isinstance(bare, bool):
             yield "boolean", bare
         else:

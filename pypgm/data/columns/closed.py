@@ -100,13 +100,15 @@ class Closed(Column):
         """Return the code of a value, or raise `RefusedError`."""
         bare = plain(value)
         if isinstance(bare, str):
-            code = self.null_code if bare in self.null_texts else self._of_text(bare)
+            kind = self.null_texts.get(bare)
+            code = self._of_text(bare) if kind is None else self.null_codes[kind]
         elif isinstance(bare, bool):
             code = self._of_boolean(bare)
         elif is_number(bare):
-            code = self.null_code if bare in self.null_numbers else self._of_number(bare)
+            kind = self.kind_of_null(bare)
+            code = self._of_number(bare) if kind is None else self.null_codes[kind]
         else:
-            code = self.null_code if bare is None else self._of_other(bare)
+            code = self.none_code if bare is None else self._of_other(bare)
         if code is None and bare is not None and not (isinstance(bare, str) and not bare):
             code = self.other_code
         if code is None:
@@ -191,9 +193,10 @@ class Boolean(Closed):
 
     def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the texts, or booleans if they are equivalent; None for nulls, which needs an array of objects."""
+        nothing = [None] * len(self.null_kinds)
         if [text.casefold() for text in self.values] != ["false", "true"]:
-            return taken([*self.values, None], codes)
-        return taken([False, True, None], codes) if self.nulls else np.asarray(codes) == 1
+            return taken([*self.values, *nothing], codes)
+        return taken([False, True, *nothing], codes) if nothing else np.asarray(codes) == 1
 
     def of_family(self, codes: NDArray[Any], values: NDArray[Any] | None, family: str) -> NDArray[Any] | None:
         """Return booleans also for types of numbers, which are made of 0 and 1."""
@@ -226,7 +229,7 @@ class Boolean(Closed):
         folded = [v.strip().casefold() if isinstance(v, str) else v for v in self.values]
         if len(folded) != 2 or not all(isinstance(v, str) and v for v in folded) or folded[0] == folded[1]:
             yield _TWO_TEXTS
-        elif {text.casefold() for text in self.null_texts} & set(folded) or self.null_numbers & set(
+        elif {text.casefold() for text in self.null_texts} & set(folded) or self.null_numbers.keys() & set(
             map(spelled_number, folded)
         ):
             yield "a text of null is that of a value"
@@ -274,7 +277,7 @@ class Codes(Closed):
 
     def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the codes; with nulls an array of objects, None where there is no value."""
-        return self._or(None, codes) if self.nulls else np.asarray(codes)
+        return self._or([None] * len(self.null_kinds), codes) if self.nulls else np.asarray(codes)
 
     def extremes(self) -> tuple[NDArray[Any], None]:
         """Return the first code, the last one and that of nulls."""
@@ -284,11 +287,17 @@ class Codes(Closed):
         """Return the codes, and the text of nulls."""
         if values is not None:
             return super().written(codes, values)
-        return self._or(self.nulls[0] if self.nulls else None, codes)
+        return self._or([kind.text for kind in self.null_kinds], codes)
 
-    def _or(self, null: str | None, codes: NDArray[Any]) -> NDArray[Any]:
+    def of_family(self, codes: NDArray[Any], values: NDArray[Any] | None, family: str) -> NDArray[Any] | None:
+        """Return texts of the codes for types of texts."""
+        given = super().of_family(codes, values, family)
+        return None if given is None else np.array([*map(str, given.tolist()), None], object)[:-1]
+
+    def _or(self, nulls: Sequence[str | None], codes: NDArray[Any]) -> NDArray[Any]:
         values = np.asarray(codes).astype(object)
-        values[values == self.null_code] = null
+        for code, null in zip(self.null_codes, nulls, strict=True):
+            values[np.asarray(codes) == code] = null
         return values
 
     def encoder(self) -> Encoder:
@@ -304,9 +313,10 @@ class Codes(Closed):
 
     def _of_text(self, text: str) -> int | None:
         number = read_number(text)
-        if number is None or number in self.null_numbers:
-            return None if number is None else self.null_code
-        return self._of_number(number)
+        if number is None:
+            return None
+        kind = self.kind_of_null(number)
+        return self._of_number(number) if kind is None else self.null_codes[kind]
 
     def _of_number(self, number: Exact) -> int | None:
         return int(number) if 0 <= number < self.codes and number == int(number) else None

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns.values import Values, read_number
+from pypgm.data.columns.values import Exact, Values, read_number
 from pypgm.domain import Label
 
 NumberUse = Literal["values", "codes", "places", "digits", "nothing"]
@@ -41,6 +41,18 @@ def _is_worked_out(kind: type, name: str) -> bool:
     return isinstance(getattr(kind, name, None), cached_property)
 
 
+class NullKind(NamedTuple):
+    """A kind of missing value that is kept apart from others: its text in a table, and its meaning, if it has one."""
+
+    text: str
+    meaning: str = ""
+
+    @property
+    def label(self) -> str:
+        """Label of its code: the meaning, else the text."""
+        return self.meaning or self.text
+
+
 class Readable(Protocol):
     """A column that a reader of tables can encode."""
 
@@ -56,24 +68,24 @@ class Readable(Protocol):
 class Column(ABC):
     """Public declaration of one column.
 
-    The codes of its values come first; then, if declared, one code for all other values, and one for nulls.
+    The codes of its values come first; then, if declared, one code for all other values, and those of nulls.
 
     Parameters
     ----------
-    null : bool, str or sequence of str
+    null : bool, str, sequence of str, or mapping of str to str
         Texts that stand for a missing value, and get their own code; True is the empty text. One that reads as
-        a number is that number too. None, NaN and NaT are always nulls. Without it nulls are refused.
+        a number is that number too. None, NaN and NaT are always nulls. Without it nulls are refused. A mapping of
+        texts to their meanings, such as ``{"98": "does not know", "99": "refused"}``, has a code for each text, which
+        is written as it was; None has that of the empty text, or else the first.
     """
 
-    null: bool | str | Sequence[str] = ()
+    null: bool | str | Sequence[str] | Sequence[NullKind] | Mapping[str, str] = ()
     kind: ClassVar[str]
     families: ClassVar[frozenset[str]] = frozenset()
     """Families of types, such as "int", whose columns are of this kind where nothing but the type is known."""
 
     def __post_init__(self) -> None:
-        texts = {True: ("",), False: ()}[self.null] if isinstance(self.null, bool) else self.null
-        texts = (texts,) if isinstance(texts, str) else as_tuple(texts, "null needs texts")
-        object.__setattr__(self, "null", texts)
+        object.__setattr__(self, "null", _as_null(self.null))
         if problems := list(self._problems()):
             raise ValueError("; ".join(problems))
 
@@ -83,18 +95,37 @@ class Column(ABC):
 
     @property
     def nulls(self) -> tuple[str, ...]:
-        """Texts that stand for a missing value; the first is the one written."""
-        return self.null if isinstance(self.null, tuple) else ()
+        """Texts that stand for a missing value."""
+        given: Any = self.null
+        return tuple(entry.text if isinstance(entry, NullKind) else entry for entry in given)
 
     @cached_property
-    def null_texts(self) -> frozenset[str]:
-        """The texts of nulls, without spaces around them."""
-        return frozenset(text.strip() for text in self.nulls if isinstance(text, str))
+    def null_kinds(self) -> tuple[NullKind, ...]:
+        """Kinds of missing values, each with the text that is written: one for all texts of a list."""
+        given: Any = self.null
+        return tuple(entry for entry in given if isinstance(entry, NullKind)) or tuple(map(NullKind, given[:1]))
 
     @cached_property
-    def null_numbers(self) -> frozenset[Decimal]:
-        """The numbers that mean that there is no value."""
-        return frozenset(number for text in self.null_texts if (number := read_number(text)) is not None)
+    def null_texts(self) -> Mapping[str, int]:
+        """The texts of nulls, without spaces around them, and the place of the kind of each."""
+        is_apart = len(self.null_kinds) > 1
+        return {text.strip(): i * is_apart for i, text in enumerate(self.nulls) if isinstance(text, str)}
+
+    @cached_property
+    def null_numbers(self) -> Mapping[Decimal, int]:
+        """The numbers that mean that there is no value, and the place of the kind of each."""
+        read = ((read_number(text), kind) for text, kind in self.null_texts.items())
+        return {number: kind for number, kind in read if number is not None}
+
+    def kind_of_null(self, number: Exact) -> int | None:
+        """Return the place of the kind of missing value that a number means; None if it means none."""
+        numbers: Mapping[Any, int] = self.null_numbers
+        return numbers.get(number)
+
+    @cached_property
+    def none_kind(self) -> int:
+        """Place of the kind of a missing value without a text, such as None: that of the empty text, or the first."""
+        return self.null_texts.get("", 0)
 
     @property
     @abstractmethod
@@ -146,12 +177,13 @@ class Column(ABC):
     @property
     def size(self) -> int:
         """Number of codes."""
-        return self.n_values + (self.other_label is not None) + bool(self.nulls)
+        return self.n_values + (self.other_label is not None) + len(self.null_kinds)
 
     @cached_property
     def labels(self) -> tuple[Label, ...] | None:
         """A readable label for each code; None where the codes are their own."""
-        extra: list[Label] = [*([] if self.other_label is None else [self.other_label]), *self.nulls[:1]]
+        extra: list[Label] = [] if self.other_label is None else [self.other_label]
+        extra += [kind.label for kind in self.null_kinds]
         values = self.value_labels
         if values is None:
             return (*range(self.n_values), *extra) if extra else None
@@ -163,9 +195,24 @@ class Column(ABC):
         return {str(label): code for code, label in reversed([*enumerate(self.labels or ())])}
 
     @property
+    def null_codes(self) -> tuple[int, ...]:
+        """The codes of nulls, the last ones, one for each kind; none where they are refused."""
+        return tuple(range(self.size - len(self.null_kinds), self.size))
+
+    @property
     def null_code(self) -> int | None:
-        """The code of nulls, the last one; None where they are refused."""
-        return self.size - 1 if self.nulls else None
+        """The first code of nulls; None where they are refused."""
+        return next(iter(self.null_codes), None)
+
+    @property
+    def none_code(self) -> int | None:
+        """The code of a null without a text, such as None; None where nulls are refused."""
+        codes = self.null_codes
+        return codes[self.none_kind] if codes else None
+
+    def is_null(self, codes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which codes are those of nulls."""
+        return np.asarray(np.asarray(codes, dtype=np.int64) >= self.size - len(self.null_kinds))
 
     @property
     def other_code(self) -> int | None:
@@ -253,7 +300,10 @@ class Column(ABC):
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return the result of `texts` for values that were drawn."""
         if values is None:
-            return taken(list(map(str, self.labels or range(self.size))), codes)
+            known = self.value_labels
+            texts = list(map(str, range(self.n_values) if known is None else known))
+            texts += [] if self.other_label is None else [self.other_label]
+            return taken([*texts, *(kind.text for kind in self.null_kinds)], codes)
         return np.array([*map(str, values.tolist()), None], object)[:-1]
 
     def unmarked(self) -> Column:
@@ -263,6 +313,20 @@ class Column(ABC):
     def of_family(self, codes: NDArray[Any], values: NDArray[Any] | None, family: str) -> NDArray[Any] | None:
         """Return the values that a type of a family, such as "int", is made of; None if it is of those of `shown`."""
         return self.written(codes, values).astype(object) if family == "text" else None
+
+    def null_values(self, family: str) -> list[object]:
+        """Return a number or text of a type of a family for each code of nulls that are told apart; None for others."""
+        given: Any = self.null
+        if not given or not isinstance(given[0], NullKind):
+            return [None] * len(self.null_kinds)
+        texts = [kind.text.strip() for kind in self.null_kinds]
+        if family == "text":
+            return [text or None for text in texts]
+        numbers = [read_number(text) for text in texts]
+        if family == "int":
+            return [int(n) if n is not None and n == n.to_integral_value() else None for n in numbers]
+        is_number = family in {"float", "decimal"}
+        return [n if is_number and n is not None else None for n in numbers]
 
     def fits(self, family: str) -> bool:
         """Return whether types of a family may hold the values at all."""
@@ -276,16 +340,41 @@ class Column(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of the column in a schema file."""
         plain = {n: list(value) if isinstance(value, tuple) else value for n, value in fields_of(self).items()}
-        return {"kind": self.kind, **plain}
+        return {"kind": self.kind, **plain, **null_entry(self.null)}
 
     def _problems(self) -> Iterator[str]:
         """Yield the problems of the declaration of nulls and other values."""
-        if not all(isinstance(text, str) for text in self.nulls):
+        kinds = self.null_kinds
+        if not all(isinstance(text, str) for text in (*self.nulls, *(kind.meaning for kind in kinds))):
             yield "null needs texts"
-        elif len(set(self.nulls)) != len(self.nulls):
+            return
+        read = [read_number(text.strip()) or text.strip() for text in self.nulls]
+        if len(set(self.nulls)) != len(self.nulls) or (len(kinds) > 1 and len(set(read)) != len(read)):
             yield "a text of null comes more than once"
+        elif len({kind.label for kind in kinds}) != len(kinds):
+            yield "two texts of null have one meaning: a list of texts has one code"
         if self.other_label is not None and self.other_label in self.nulls:
             yield f"{self.other_label!r} is a null and the label of other values"
+
+
+def _as_null(given: Any) -> tuple[Any, ...]:  # noqa: ANN401 - it is checked afterwards
+    """Return the texts of nulls, or their kinds where each text has a code of its own."""
+    if isinstance(given, Mapping):
+        return tuple(NullKind(text, meaning) for text, meaning in given.items())
+    texts = {True: ("",), False: ()}[given] if isinstance(given, bool) else given
+    return (texts,) if isinstance(texts, str) else as_tuple(texts, "null needs texts")
+
+
+def null_entry(null: Any) -> dict[str, Any]:  # noqa: ANN401 - of any column
+    """Return the entry of nulls in a schema file, if there is one.
+
+    Examples
+    --------
+    >>> null_entry(("?", "")), null_entry((NullKind("99", "refused"),)), null_entry(())
+    ({'null': ['?', '']}, {'null': {'99': 'refused'}}, {})
+    """
+    kinds = {kind.text: kind.meaning for kind in null if isinstance(kind, NullKind)}
+    return {"null": kinds or list(null)} if null else {}
 
 
 def guarded_encoder(column: Readable) -> Encoder:

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import MOST_BINS, Binned, Scale, UnreadableError, drawn
 from pypgm.data.columns.column import NumberUse, Reader
+from pypgm.data.columns.date_text import DateFormat
 from pypgm.data.columns.values import beyond_unit, is_number, plain
 from pypgm.domain import Label
 
-Unit = Literal["day", "week", "month", "year", "hour"]
+Unit = Literal["day", "week", "month", "year", "hour", "minute", "second"]
 
 SECONDS = 86_400
 """Seconds in a day."""
@@ -27,13 +28,15 @@ MONTH = 32
 """Places for the days of a month; every month has fewer days."""
 MONTHS = {"month": 1, "year": 12}
 """In units that are no number of days."""
+TIMES = {"hour": 3600, "minute": 60, "second": 1}
+"""Seconds in the units that are shorter than a day."""
 _SHIFT = 719_468  # days from the first of March of the year 0 to 1970
 _ERA = 146_097  # days in 400 years
 
 
 def units_of(has_times: bool) -> tuple[str, ...]:
     """Return the units of differences between dates, or dates with times."""
-    return tuple(unit for unit in get_args(Unit) if has_times or unit != "hour")
+    return tuple(unit for unit in get_args(Unit) if has_times or unit not in TIMES)
 
 
 def span_between(
@@ -65,8 +68,8 @@ def places_of(times: NDArray[np.int64], unit: Unit | str, has_times: bool) -> ND
 
 def units_per(unit: Unit | str, has_times: bool) -> int:
     """Return the number of such places in a unit."""
-    if unit == "hour":
-        return 3600
+    if unit in TIMES:
+        return TIMES[unit]
     days = {"day": 1, "week": 7}.get(unit) or MONTH * MONTHS[unit]
     return days * (SECONDS if has_times else 1)
 
@@ -111,11 +114,13 @@ def _first_of(months: NDArray[np.int64]) -> NDArray[np.int64]:
     return days
 
 
-Resolution = Literal["year", "quarter", "month", "week", "day", "hour"]
+Resolution = Literal["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
-_UNITS = {"year": "Y", "quarter": "M", "month": "M", "day": "D", "hour": "h"}
+_UNITS = {"year": "Y", "quarter": "M", "month": "M", "day": "D", "hour": "h", "minute": "m", "second": "s"}
 _MONDAY = 3  # 1970-01-01 was a Thursday
+_STEPS = {1: "s", 10**3: "ms", 10**6: "us"}  # units of times, by their number in a second
+_CLOCK_DAY = datetime.date(1900, 1, 1)  # of a time of day alone
 _MAX_NUMBER = 10**20  # beyond it the digits of a number are no date
 
 
@@ -126,14 +131,16 @@ class Date(Binned):
     Parameters
     ----------
     low, high : str
-        The first and the last day allowed, such as ``2010-01-01``: public knowledge, never taken from the table. With
-        resolution "hour" a time may follow, ``2010-01-01T06:00``.
-    resolution : {"year", "quarter", "month", "week", "day", "hour"}
-        Resolution of the dates; weeks begin on Monday. Decoded values are days, with "hour" times to the second.
+        The first and the last day allowed, such as ``2010-01-01``: public knowledge, never taken from the table. If
+        the column has times, one may follow, ``2010-01-01T06:00``.
+    resolution : {"year", "quarter", "month", "week", "day", "hour", "minute", "second"}
+        Resolution of the bins; weeks begin on Monday. Decoded values are days; with resolution "hour" or finer, or a
+        time in the format, they are times as fine as the format's, or to the second: drawn within the bin.
     format : str, optional
-        Format in a file, as for ``datetime.strptime``, such as ``%d.%m.%Y``; ISO 8601 by default. A whole number is
-        read by its digits, as 20100131 is with ``%Y%m%d``. An offset, ``%z``, is left out, and written as UTC's. A year
-        of two digits, ``%y``, is of the century in which the date lies within the bounds.
+        Format in a file, as for ``datetime.strptime``, such as ``%d.%m.%Y``, with the further directives of
+        `DateFormat`; ISO 8601 by default. A whole number is read by its digits, as 20100131 is with ``%Y%m%d``. An
+        offset, ``%z``, is left out, and written as UTC's. A year of two digits, ``%y``, is of the century in which the
+        date lies within the bounds. A time of day alone, ``%H:%M``, is of 1900-01-01.
     outside, within, null
         See `Binned`.
 
@@ -157,7 +164,6 @@ class Date(Binned):
     format: str = ""
     kind = "date"
     families = frozenset({"date", "time"})
-    is_whole = True
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
@@ -169,15 +175,28 @@ class Date(Binned):
 
     @property
     def value_labels(self) -> tuple[Label, ...]:
-        """The year, quarter, month, week, day or hour."""
-        starts = np.array(self._first).astype(f"datetime64[{self._tick}]")
+        """The year, quarter, month, week, day, hour, minute or second."""
+        starts = np.array(self._first).astype(f"datetime64[{self._place}]")
         if self.resolution == "quarter":
             months = starts.astype("datetime64[M]").astype(np.int64)
             return tuple(f"{1970 + m // 12}-Q{m % 12 // 3 + 1}" for m in months.tolist())
         if self.resolution == "week":
             years = [day.isocalendar() for day in starts.tolist()]
             return tuple(f"{iso[0]}-W{iso[1]:02}" for iso in years)
+        if self.spelling is not None and self.spelling.is_clock and self.resolution in TIMES:
+            unit = "s" if self.resolution == "second" else "m"
+            return tuple(text[11:] for text in np.datetime_as_string(starts.astype(f"datetime64[{unit}]")).tolist())
         return tuple(map(str, np.datetime_as_string(starts.astype(f"datetime64[{_UNITS[self.resolution]}]")).tolist()))
+
+    @cached_property
+    def spelling(self) -> DateFormat | None:
+        """The format as a reader and a writer of texts; None for ISO 8601."""
+        return format_of(self.format) if self.format else None
+
+    @property
+    def needs_times(self) -> bool:
+        """True if a date without a time fits no bin."""
+        return self.resolution in TIMES
 
     @property
     def allowed(self) -> str:
@@ -186,13 +205,25 @@ class Date(Binned):
 
     @property
     def _noun(self) -> str:
-        time = " with a time" if self.resolution == "hour" else ""
+        time = " with a time" if self.needs_times else ""
         return f"a date{time} in the format {self.format}" if self.format else f"an ISO date{time}"
 
     @property
     def scale(self) -> Scale:
         """Unit of places on the line, from 1970 on: seconds of times, else days."""
-        return "seconds" if self.resolution == "hour" else "days"
+        has_clock = self.spelling is not None and self.spelling.step > 0
+        return "seconds" if self.needs_times or has_clock else "days"
+
+    @cached_property
+    def per_unit(self) -> int:
+        """Steps in a day, or in a second: the format may have fractions of one."""
+        digits = self.spelling.digits if self.has_times and self.spelling is not None else 0
+        return 1 if digits == 0 else 10**3 if digits <= 3 else 10**6
+
+    @property
+    def is_whole(self) -> bool:
+        """True if steps are whole days or seconds."""
+        return self.per_unit == 1
 
     @property
     def scale_words(self) -> str:
@@ -206,19 +237,19 @@ class Date(Binned):
 
     @property
     def coarseness(self) -> str:
-        """The resolution in words, unless values are as fine; a format with a time of day that is lost says so."""
-        is_cut = not self.has_times and any(hour in self.format for hour in ("%H", "%I", "%c", "%X"))
-        by = f"by {self.resolution}" if is_cut or self.resolution not in {"day", "hour"} else ""
-        return f"{by}, the time of day is lost" if is_cut else by
+        """The resolution in words, unless values are as fine, and whether times of day are drawn."""
+        is_drawn = self.has_times and not self.needs_times
+        by = f"by {self.resolution}" if is_drawn or self.resolution not in {"day", *TIMES} else ""
+        return f"{by}, the time of day is drawn evenly" if is_drawn else by
 
     @property
-    def _tick(self) -> Literal["s", "D"]:
-        return "s" if self.resolution == "hour" else "D"
+    def _place(self) -> Literal["s", "D"]:
+        return "s" if self.has_times else "D"
 
     @cached_property
     def _bounds(self) -> tuple[float, float]:
         low, high = (iso_date(text) for text in (self.low, self.high))
-        if self.resolution == "hour":
+        if self.has_times:
             ends_day = _ISO.fullmatch(self.high.strip()) is not None and len(self.high.strip()) == 10
             return float(_seconds(low)), float(_seconds(high) + (SECONDS - 1 if ends_day else 0))
         return float(_days(low)), float(_days(high))
@@ -226,26 +257,27 @@ class Date(Binned):
     @cached_property
     def _first(self) -> NDArray[np.int64]:
         """The first day, or second, of each bin; that of the first bin may be later, see `_bounds`."""
-        low, high = (np.datetime64(int(bound), self._tick) for bound in self._bounds)
+        low, high = (np.datetime64(int(bound), self._place) for bound in self._bounds)
         if self.resolution == "week":
-            weeks = [(day.astype(np.int64) + _MONDAY) // 7 for day in (low, high)]
-            return np.arange(weeks[0], weeks[1] + 1, dtype=np.int64) * 7 - _MONDAY
+            weeks = [(day.astype("datetime64[D]").astype(np.int64) + _MONDAY) // 7 for day in (low, high)]
+            days = np.arange(weeks[0], weeks[1] + 1, dtype=np.int64) * 7 - _MONDAY
+            return days * SECONDS if self.has_times else days
         unit = _UNITS[self.resolution]
         step = 3 if self.resolution == "quarter" else 1
         places = [bound.astype(f"datetime64[{unit}]").astype(np.int64) // step for bound in (low, high)]
         starts = np.arange(places[0], places[1] + 1, dtype=np.int64) * step
-        return starts.astype(f"datetime64[{unit}]").astype(f"datetime64[{self._tick}]").astype(np.int64)
+        return starts.astype(f"datetime64[{unit}]").astype(f"datetime64[{self._place}]").astype(np.int64)
 
     @cached_property
     def _starts(self) -> NDArray[np.float64]:
         return np.maximum(self._first, self._bounds[0]).astype(np.float64)
 
     def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
-        if values.dtype.kind != "M" or (self.resolution == "hour" and np.datetime_data(values.dtype)[0] in "YMWD"):
+        if values.dtype.kind != "M" or (self.needs_times and np.datetime_data(values.dtype)[0] in "YMWD"):
             return None
-        ticks = values.astype(f"datetime64[{self._tick}]")
+        ticks = values.astype(f"datetime64[{self._place}]")
         steps = np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64).astype(np.float64))
-        far = beyond_unit(values, self._tick)
+        far = beyond_unit(values, self._place)
         return (
             np.where(far, np.where(values > np.zeros(1, values.dtype), np.inf, -np.inf), steps) if far.any() else steps
         )
@@ -254,8 +286,8 @@ class Date(Binned):
         number = plain(value)
         if not is_number(number):
             return number
-        if number in self.null_numbers:
-            return None
+        if (kind := self.kind_of_null(number)) is not None:
+            return self.null_kinds[kind].text.strip()
         is_whole = -_MAX_NUMBER < number < _MAX_NUMBER and number == int(number)
         return str(int(number)) if is_whole else number
 
@@ -266,20 +298,18 @@ class Date(Binned):
                 raise UnreadableError
             return float(places[0])
         date = self._parsed(value) if isinstance(value, str) else value
-        if not isinstance(date, datetime.date):
+        if isinstance(date, datetime.time) and self.spelling is not None and self.spelling.is_clock:
+            date = datetime.datetime.combine(_CLOCK_DAY, date)
+        if not isinstance(date, datetime.date) or (self.needs_times and not isinstance(date, datetime.datetime)):
             raise UnreadableError
-        if self.resolution != "hour":
-            return float(_days(date))
-        if not isinstance(date, datetime.datetime):
-            raise UnreadableError
-        return float(_seconds(date))
+        return float(_seconds(date) if self.has_times else _days(date))
 
     def _parsed(self, text: str) -> datetime.date:
-        if not self.format:
+        if self.spelling is None:
             return iso_date(text)
         try:
-            date = datetime.datetime.strptime(text, self.format)
-        except (ValueError, re.error):  # a directive that comes twice is an error of regular expressions
+            date = self.spelling.read(text)
+        except ValueError:
             raise UnreadableError from None
         return self._within_bounds(date) if has_short_years(self.format) else date
 
@@ -300,42 +330,70 @@ class Date(Binned):
     def shifted(self, low: float, high: float, unit: str, form: str, per_unit: int, **options: Any) -> Date:  # noqa: ANN401
         """Return the column of dates that are so many whole units after these."""
         del per_unit
-        first, last = self.ends()
-        spans = np.array([low - 1, high]).astype(np.int64)
-        ends = last_after(np.array([first[0], last[-1]]), spans, unit, self.has_times)
-        texts = list(map(str, self.of_steps(ends + np.array([1, 0]))))
-        return Date(texts[0], texts[1], "hour" if self.has_times else "year", form or self.format, **options)
+        first, last = (int(end) for end in self._bounds)
+        if float(low).is_integer() and float(high).is_integer():
+            ends = last_after(np.array([first, last]), np.array([low - 1, high]).astype(np.int64), unit, self.has_times)
+        else:
+            per = units_per(unit, self.has_times)
+            ends = np.array([first + math.floor(low * per) - 1, last + math.ceil((high + 1) * per)])
+        texts = np.datetime_as_string((ends + np.array([1, 0])).astype(f"datetime64[{self._place}]")).tolist()
+        bins: Resolution = "hour" if self.has_times and not clock_in(form or self.format) else "year"
+        return Date(texts[0], texts[1], bins, form or self.format, **options)
 
     def of_family(self, codes: NDArray[Any], values: NDArray[Any] | None, family: str) -> NDArray[Any] | None:
         """Return texts also for types of whole numbers, which are made of the digits, and for unknown types."""
-        return super().of_family(codes, values, "text" if family in {"int", "any"} else family)
+        return super().of_family(
+            codes, values, "text" if family in {"int", "any"} or self._is_float(family) else family
+        )
+
+    def _is_float(self, family: str) -> bool:
+        """Return whether a type of a family has the digits of dates as numbers with a point."""
+        return family in {"float", "decimal"} and self.spelling is not None and self.spelling.is_number
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         return self.of_steps(drawn(*self.ends(), codes, self.within, rng))
 
     def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the first and the last day, or second, of each bin, from 1970 on."""
+        """Return the first and the last day of each bin, or second, or part of one, from 1970 on."""
         return self._ends
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        first = self._starts.astype(np.int64)
-        return first, np.append(first[1:] - 1, int(self._bounds[1]))
+        first = self._starts.astype(np.int64) * self.per_unit
+        return first, np.append(first[1:], (int(self._bounds[1]) + 1) * self.per_unit) - 1
 
     def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
-        """Return the dates of days, or of seconds."""
-        return steps.astype(np.int64).astype(f"datetime64[{self._tick}]")
+        """Return the dates of days, or the times of seconds or parts of them, no finer than the format writes them."""
+        given = steps.astype(np.int64)
+        if self.spelling is not None and self.spelling.step > 1:
+            given = np.maximum(given - given % self.spelling.step, self.ends()[0][0])
+        return given.astype(self._step)
+
+    def steps_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers of days, seconds or parts of them from 1970 on."""
+        return values.astype(self._step).astype(np.int64)
+
+    @property
+    def _step(self) -> str:
+        return f"datetime64[{_STEPS[self.per_unit] if self.has_times else 'D'}]"
 
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
-        if not self.format:
+        if self.spelling is None:
             return list(map(str, np.datetime_as_string(values).tolist()))
-        texts = self.format.replace("%z", "+0000")
-        return [value.strftime(texts) for value in values.tolist()]
+        return list(map(self.spelling.written, values.astype("datetime64[us]").tolist()))
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
         if self.resolution not in get_args(Resolution):
             yield f"resolution must be one of {', '.join(get_args(Resolution))}"
+            return
+        if "%Z" in self.format:
+            yield "a format cannot have the name of a zone, %Z, which depends on the machine; %z is an offset"
+            return
+        try:
+            spelling = self.spelling
+        except ValueError as error:
+            yield str(error)
             return
         try:
             low, high = self._bounds
@@ -344,22 +402,26 @@ class Date(Binned):
             return
         if low > high:
             yield "low must be before high"
-        elif (high - low) / {"hour": 3600, "week": 7, "month": 28, "quarter": 90, "year": 365}.get(
-            self.resolution, 1
-        ) >= MOST_BINS:
+        elif (high - low) / self._least_places >= MOST_BINS:
             yield f"needs at most {MOST_BINS:,} bins; make resolution coarser"
-        elif "%Z" in self.format:
-            yield "a format cannot have the name of a zone, %Z, which depends on the machine; %z is an offset"
-        elif self.format and not self._tells_apart():
+        elif spelling is not None and not self._tells_apart():
             yield f"the format {self.format} does not tell one {self.resolution} from another"
+
+    @property
+    def _least_places(self) -> int:
+        """Days, or seconds, in a bin, about."""
+        if self.resolution in TIMES:
+            return TIMES[self.resolution]
+        days = {"week": 7, "month": 28, "quarter": 90, "year": 365}.get(self.resolution, 1)
+        return days * (SECONDS if self.has_times else 1)
 
     def _tells_apart(self) -> bool:
         """Return whether the text of the first value of each bin is read back as that bin."""
         starts = self._starts[:: max(1, self.n_values // 1000)]
-        texts = self._as_texts(starts.astype(np.int64).astype(f"datetime64[{self._tick}]"))
         try:
+            texts = self._as_texts(starts.astype(np.int64).astype(f"datetime64[{self._place}]"))
             places = [self._read(text) for text in texts]
-        except UnreadableError:
+        except ValueError:
             return False
         bins = np.searchsorted(self._starts, places, side="right")
         return bool((bins == np.searchsorted(self._starts, starts, side="right")).all())
@@ -388,9 +450,26 @@ def day_in(text: str, formats: Sequence[str]) -> float:
     (1.0, nan)
     """
     for form in formats:
-        with contextlib.suppress(ValueError, re.error):
-            return float(_days(datetime.datetime.strptime(text, form) if form else iso_date(text)))
+        with contextlib.suppress(ValueError):
+            return float(_days(format_of(form).read(text) if form else iso_date(text)))
     return math.nan
+
+
+def clock_in(form: str) -> bool:
+    """Return whether a format has a time of day.
+
+    Examples
+    --------
+    >>> clock_in("%d.%m.%Y"), clock_in("%d.%m.%Y %H:%M"), clock_in("")
+    (False, True, False)
+    """
+    return bool(form) and format_of(form).step > 0
+
+
+@lru_cache(maxsize=256)
+def format_of(form: str) -> DateFormat:
+    """Return a format, made once; ``ValueError`` if it is none."""
+    return DateFormat(form)
 
 
 def has_short_years(form: str) -> bool:

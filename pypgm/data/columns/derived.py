@@ -204,10 +204,10 @@ class _Computed:
         has_nulls = any(source.size > source.n_values for source in sources)
         nulls = (derived.nulls(sources) or ("",)) if has_nulls else ()
         low, high = self._bounds([[self._operand(line, end) for end in line.ends()] for line in lines])
-        marks = {line.marks for line in lines if isinstance(line, Numeric)}
-        mark_options: dict[str, Any] = (
-            dict(zip(("decimal", "thousands"), marks.pop(), strict=True)) if len(marks) == 1 else {}
-        )
+        spelled = {line.spelling for line in lines if isinstance(line, Numeric)}
+        mark_options: dict[str, Any] = spelled.pop()._asdict() if len(spelled) == 1 else {}
+        if derived.product:  # of which the unit is another
+            mark_options |= {"prefix": "", "suffix": ""}
         self.column = one_bin(low, high, self._decimals, null=nulls, **mark_options)
 
     def cells(self, given: Sequence[Cells]) -> Cells:
@@ -224,11 +224,11 @@ class _Computed:
     def _check_dates(self) -> None:
         has_times = {date.has_times for date in self._dates}
         if len(has_times) > 1:
-            raise ValueError("needs two dates, both with resolution hour or both without")
+            raise ValueError("needs two dates, both with times or both without")
         if self._derived.unit and not self._dates:
             raise ValueError("has a unit, which only a difference of dates has")
         if self._dates and self._unit_of_dates not in units_of(has_times.pop()):
-            raise ValueError(f"unit {self._derived.unit!r} needs dates with resolution hour")
+            raise ValueError(f"unit {self._derived.unit!r} needs dates with times")
 
     @property
     def _unit_of_dates(self) -> Any:  # noqa: ANN401 - one of several literals
@@ -237,7 +237,7 @@ class _Computed:
     def _operand(self, line: Binned, steps: NDArray[Any]) -> NDArray[Any]:
         """Return steps of a column as operands."""
         if self._dates:
-            return steps
+            return steps // line.per_unit
         return steps.astype(object) if self._is_exact else line.of_steps(steps).astype(np.float64)
 
     def _bounds(self, ends: Sequence[Sequence[NDArray[Any]]]) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from pypgm.data.columns.derived import Derived
 from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.made import Cells, Made, in_order
 from pypgm.data.columns.mapped import MOST_CELLS
+from pypgm.data.schema.one_of import Member
 from pypgm.data.schema.schema import Schema
 from pypgm.domain import Clique, as_clique, listed
 
@@ -123,7 +124,7 @@ def _chain(made: Mapping[str, Made], names: Iterable[str]) -> list[str]:
 
 def _image(columns: Mapping[str, Column], column: Made, held: Mapping[str, Image]) -> Image | None:
     """Return the image of a column, given the images of its made sources; None if it has none."""
-    if not isinstance(column, Derived) or not column.source:
+    if not isinstance(column, Member) and not (isinstance(column, Derived) and column.source):
         return None
     images: dict[str, Image] = {}
     for name in column.sources:
@@ -132,7 +133,9 @@ def _image(columns: Mapping[str, Column], column: Made, held: Mapping[str, Image
         images[name] = held.get(name) or ((name,), _first_values(columns[name]))
     parents = tuple(dict.fromkeys(cell for of, _ in images.values() for cell in of))
     sizes = {name: columns[name].size for name in parents}
-    if math.prod(sizes.values()) > MOST_CELLS or column.splits_bins({n: c.column for n, (_, c) in images.items()}):
+    if math.prod(sizes.values()) > MOST_CELLS:
+        return None
+    if isinstance(column, Derived) and column.splits_bins({n: c.column for n, (_, c) in images.items()}):
         return None
     axes = dict(zip(parents, np.indices([*sizes.values()]).reshape(len(parents), -1), strict=True))
     cells = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned, Outside, Within
 from pypgm.data.columns.column import Column, Encoder, Misfit, as_tuple
-from pypgm.data.columns.dates import Unit, last_after, span_between, units_of
+from pypgm.data.columns.dates import MONTHS, Unit, last_after, span_between, units_of, units_per
 from pypgm.data.columns.made import Cells
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.values import Values
@@ -32,13 +33,14 @@ class Difference(Column):
         The other column, of dates or numbers; in files it is called "from".
     low, high : int or float
         The least and the largest difference, both allowed: public knowledge.
-    unit : {"year", "month", "week", "day", "hour"}
+    unit : {"year", "month", "week", "day", "hour", "minute", "second"}
         Unit of a difference of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th
         birthday.
     width, edges
         Bounds of the bins, as for `Integer`.
     bins, decimals
-        Bins of differences that are not whole numbers, as for `Real`; `edges` may stand for `bins`.
+        Bins of differences that are not whole numbers, as for `Real`; `edges` may stand for `bins`. Of dates these
+        are parts of a unit of fixed length, rounded to the decimals.
     format : str, optional
         Format of the dates in a file; by default that of the other column.
     outside, within, null
@@ -109,7 +111,20 @@ class Difference(Column):
 
     def encoder(self) -> Encoder:
         """Return an encoder that puts differences into bins."""
-        return self.span.encoder()
+        encode = self.span.encoder()
+
+        def encoded(values: Values) -> tuple[NDArray[Any], Misfit | None]:
+            codes, problem = encode(values)
+            return self._of_kinds(codes, self.none_kind), problem
+
+        return encoded
+
+    def _of_kinds(self, codes: NDArray[Any], kinds: int | NDArray[np.int64]) -> NDArray[Any]:
+        """Return codes of the span, which has one code for nulls, with a code for each of the kinds of them."""
+        if len(self.null_kinds) < 2:
+            return codes
+        moved: NDArray[Any] = (codes + np.where(codes == self.span.null_code, kinds, 0)).astype(self.dtype)
+        return moved
 
     def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
         """Return differences within the bin of each code."""
@@ -122,21 +137,30 @@ class Difference(Column):
 
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return differences."""
-        return self.span.shown(codes, values)
+        return self.span.shown(np.minimum(codes, self.span.size - 1), values)
 
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return the texts of differences."""
-        return self.span.written(codes, values)
+        texts = self.span.written(np.minimum(codes, self.span.size - 1), values)
+        for code, kind in zip(self.null_codes, self.null_kinds, strict=True):
+            texts[np.asarray(codes) == code] = kind.text
+        return texts
 
     def second(self, first: Binned) -> Binned:
         """Return the column of the values themselves, given the other column."""
         if first.size > first.n_values and not self.nulls:
             raise ValueError(f"needs null: column {self.first!r} may have no value")
-        options: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.nulls}
+        options: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.null}
         units = units_of(first.has_times)
         if first.has_dates:
-            if self.unit not in units or not self.span.is_whole:
-                raise ValueError(f"a difference of dates needs whole units, each one of {', '.join(units)}")
+            if self.unit not in units:
+                raise ValueError(f"a difference of dates needs a unit, one of {', '.join(units)}")
+            is_fixed = self.unit not in MONTHS and units_per(self.unit, first.has_times) >= self.span.per_unit > 0
+            if not (self.span.is_whole or is_fixed):
+                raise ValueError(
+                    f"a difference of dates in parts of a {self.unit} needs decimals that are no finer than the dates "
+                    "are, and a unit of fixed length"
+                )
         elif self.unit or self.format:
             raise ValueError(f"unit and format are for dates, but {self.first!r} has numbers")
         elif not (first.per_unit and self.span.per_unit):
@@ -150,16 +174,19 @@ class Difference(Column):
         starts, ends = first.steps(of_first), second.steps(of_second)
         places: NDArray[Any]
         if first.column.has_dates:
-            places = span_between(starts, ends, self.unit, first.column.has_times)
+            starts, ends = starts // first.column.per_unit, ends // second.column.per_unit
+            places = self._span(starts, ends, first.column.has_times)
         else:
             unit = second.column.per_unit
             places = (ends - starts * (unit // first.column.per_unit)) / unit
-        is_missing = (of_first >= first.n_values) | (of_second == second.null_code)
+        is_null = second.is_null(of_second)
+        is_missing = (of_first >= first.n_values) | is_null
         is_strange = ~is_missing & (of_second >= second.n_values)
         codes, problem = self.span.codes_of(places.astype(np.float64), is_missing, is_strange)
         what = f"needs {self.allowed}, and is not{' or is empty' if not self.nulls else ''}"
         what += ' ("outside": "clip" allows others)' if self.outside == "refuse" else ""
-        return codes, None if problem is None else Misfit(problem.row, what)
+        kinds = np.where(is_null, of_second.astype(np.int64) - (second.size - len(second.null_kinds)), self.none_kind)
+        return self._of_kinds(codes, kinds), None if problem is None else Misfit(problem.row, what)
 
     def cells(self, first: Cells, codes: NDArray[Any], rng: np.random.Generator) -> Cells:
         """Return values at the differences of codes from the cells of the other column."""
@@ -167,7 +194,9 @@ class Difference(Column):
         column, spans = self.second(first.column), self.span.drawn(codes, rng)
         starts = first.column.steps_of(np.asarray(first.values))
         if first.column.has_dates:
-            steps = self._after(starts, spans, first.column.has_times, rng)
+            whole, part = starts // first.column.per_unit, starts % first.column.per_unit
+            part = part * column.per_unit // first.column.per_unit
+            steps = self._after(whole, spans, first.column.has_times, rng) * column.per_unit + part
         else:
             unit = column.per_unit
             steps = starts * (unit // first.column.per_unit)
@@ -175,23 +204,47 @@ class Difference(Column):
         second_codes = np.zeros(len(codes), dtype=np.int64)
         if column.other_code is not None:
             second_codes[codes == self.other_code] = column.other_code
-        if column.null_code is not None:
-            second_codes[(codes == self.null_code) | (first.codes >= first.column.n_values)] = column.null_code
+        if column.none_code is not None:
+            second_codes[first.codes >= first.column.n_values] = column.none_code
+        for code, of_column in zip(self.null_codes, column.null_codes, strict=True):
+            second_codes[codes == code] = of_column
         return Cells(column, second_codes, column.of_steps(steps))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of the column in a schema file."""
         return {"from" if name == "first" else name: value for name, value in super().to_dict().items()}
 
+    def _span(self, starts: NDArray[np.int64], ends: NDArray[np.int64], has_times: bool) -> NDArray[Any]:
+        """Return the units between dates in days, or seconds: whole ones, or rounded to the decimals."""
+        if self.span.is_whole:
+            return span_between(starts, ends, self.unit, has_times)
+        apart = (ends - starts) / units_per(self.unit, has_times)
+        # A span beyond the bounds is not rounded to one within.
+        return np.where((apart < self.low) | (apart > self.high), apart, np.round(apart, self.decimals or 0))
+
     def _after(
         self, starts: NDArray[np.int64], spans: NDArray[Any], has_times: bool, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Return a day, or a second, at a number of whole units after another."""
         unit: Any = self.unit
+        if not self.span.is_whole:
+            return self._parts_after(starts, spans, units_per(unit, has_times), rng)
         low, high = last_after(starts, spans - 1, unit, has_times) + 1, last_after(starts, spans, unit, has_times)
         if self.within in {"lower", "middle"}:
             return low if self.within == "lower" else low + (high - low) // 2
         return rng.integers(low, high, endpoint=True)
+
+    def _parts_after(
+        self, starts: NDArray[np.int64], spans: NDArray[Any], per: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return a day, or a second, at a number of units after another that is rounded to the decimals."""
+        if self.within in {"lower", "middle"}:
+            return np.asarray(starts + np.rint(spans * per).astype(np.int64))
+        half = 0.5 / self.span.per_unit
+        least, most = np.floor((spans - half) * per) + 1, np.ceil((spans + half) * per) - 1
+        low = np.maximum(least, math.ceil(self.low * per)).astype(np.int64)
+        high = np.maximum(low, np.minimum(most, math.floor(self.high * per))).astype(np.int64)
+        return np.asarray(starts + rng.integers(low, high, endpoint=True))
 
     def _problems(self) -> Iterator[str]:
         given: Any = self.first

@@ -96,8 +96,8 @@ class Mapped:
             raise ValueError(f"a mapping needs columns of at most {MOST_CELLS:,} combinations")
         codes_of_cells = np.full(sizes, self._of_other)
         for axis, source in enumerate(self._sources):
-            if source.null_code is not None:
-                np.moveaxis(codes_of_cells, axis, 0)[source.null_code] = self.column.size - 1
+            if source.null_codes:
+                np.moveaxis(codes_of_cells, axis, 0)[[*source.null_codes]] = self.column.size - 1
         pairs = self._pairs[::-1]
         named = cells_named(self._names, self._sources, [entries for entries, _ in pairs])
         for codes, (entries, image) in zip(named, pairs, strict=True):
@@ -138,8 +138,7 @@ class MappedBins(Mapped):
         for low, high, code in reversed(self._spans()):
             mapped_codes[(steps >= low) & (steps <= high)] = code
         mapped_codes[codes >= source.n_values] = self._of_other
-        if source.null_code is not None:
-            mapped_codes[codes == source.null_code] = self.column.size - 1
+        mapped_codes[source.is_null(codes)] = self.column.size - 1
         return Cells(self.column, mapped_codes)
 
     @property

@@ -20,16 +20,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import MOST_BINS, Binned, OtherMarksError, UnreadableError, drawn, parts_of_bins
 from pypgm.data.columns.column import Reader, as_tuple
-from pypgm.data.columns.number_text import (
-    PLAIN,
-    WRITTEN,
-    DecimalMark,
-    mark_problems,
-    marked_number,
-    plain_number,
-    sign_of,
-    written_as,
-)
+from pypgm.data.columns.number_text import WRITTEN, DecimalMark, Minus, Spelling, sign_of, written_as
 from pypgm.data.columns.values import EXACT, read_number
 from pypgm.domain import Label
 
@@ -114,12 +105,20 @@ class Numeric(Binned):
         The mark of decimals of numbers that are texts; with a comma none has a point, but between groups.
     thousands : str
         The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
+    prefix, suffix : str
+        Texts around numbers that are texts, such as ``$`` or `` %``, with their spaces.
+    minus : {"-", "typographic", "inner", "trailing", "brackets"}
+        Form of negative numbers that are texts: a minus before the prefix, that of U+2212 there, a minus behind the
+        prefix or behind the digits, or brackets.
     outside, within, null
         See `Binned`.
     """
 
     decimal: DecimalMark = "."
     thousands: str = ""
+    prefix: str = ""
+    suffix: str = ""
+    minus: Minus = "-"
     scale = "numbers"
     numbers_are = "places"
 
@@ -128,14 +127,24 @@ class Numeric(Binned):
         """The mark of decimals and that between groups of digits."""
         return self.decimal, self.thousands
 
+    @property
+    def spelling(self) -> Spelling:
+        """The form of numbers in texts."""
+        return Spelling(self.decimal, self.thousands, self.prefix, self.suffix, self.minus)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if texts have a decimal point and no other mark."""
+        return self.spelling == Spelling()
+
     def plain_text(self, text: str) -> str:
         """Return the text of a number with a decimal point and no other mark; that of a null as it is."""
-        is_plain = self.marks == PLAIN or text.strip() in self.null_texts
-        return text if is_plain else plain_number(text.strip(), *self.marks)
+        is_plain = self.is_plain or text.strip() in self.null_texts
+        return text if is_plain else self.spelling.plain(text)
 
     def unmarked(self) -> Numeric:
         """Return the column with numbers written with a decimal point and no other mark."""
-        return replace(self, decimal=".", thousands="")
+        return replace(self, **Spelling()._asdict())
 
     def reader(self) -> Reader:
         """Return a reader of numbers with a decimal point."""
@@ -147,7 +156,7 @@ class Numeric(Binned):
         first, last = self.ends()
         decimals = len(str(max(self.per_unit, per_unit))) - 1
         low, high = first[0] / self.per_unit + low, last[-1] / self.per_unit + high
-        return one_bin(low, high, decimals, **options, decimal=self.decimal, thousands=self.thousands)
+        return one_bin(low, high, decimals, **options, **self.spelling._asdict())
 
     def _read(self, value: object) -> float:
         if not isinstance(value, str):
@@ -166,11 +175,11 @@ class Numeric(Binned):
 
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         texts = self._plain_texts(values)
-        return texts if self.marks == PLAIN else [marked_number(text, *self.marks) for text in texts]
+        return texts if self.is_plain else list(map(self.spelling.marked, texts))
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
-        yield from mark_problems(self.decimal, self.thousands)
+        yield from self.spelling.problems()
 
 
 @dataclass(frozen=True)
@@ -185,7 +194,7 @@ class Integer(Numeric):
         Values to a bin, counted from `low`; the last bin may have fewer.
     edges : sequence of int
         Instead of `width`: where bins begin, besides `low`.
-    decimal, thousands, outside, within, null
+    decimal, thousands, prefix, suffix, minus, outside, within, null
         See `Numeric`.
 
     Raises
@@ -308,7 +317,7 @@ class Real(Numeric):
         Starts of the bins besides `low`, instead of `bins`.
     decimals : int, optional
         Digits after the point of decoded values; by default all digits of a double.
-    decimal, thousands, outside, within, null
+    decimal, thousands, prefix, suffix, minus, outside, within, null
         See `Numeric`.
 
     Raises

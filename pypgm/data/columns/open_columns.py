@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.numeric import fraction_of
 from pypgm.data.columns.categorical import Categorical
+from pypgm.data.columns.column import NullKind, null_entry
 from pypgm.data.columns.numbers import Integer, Real, round_points
 
 Share = int | float | str | Fraction
@@ -40,11 +41,11 @@ class OpenSet:
 
     share: Share
     other: str = "other"
-    null: bool | str | Sequence[str] = ()
+    null: bool | str | Sequence[str] | Sequence[NullKind] | Mapping[str, str] = ()
 
     def __post_init__(self) -> None:
         _check_share(self.share)
-        object.__setattr__(self, "null", self.provisional.nulls)
+        object.__setattr__(self, "null", self.provisional.null)
 
     @property
     def provisional(self) -> Categorical:
@@ -53,7 +54,8 @@ class OpenSet:
 
     def closed(self, labels: Iterable[object]) -> Categorical:
         """Return the column of the values that were settled."""
-        texts = {str(value).strip() for value in labels} - {self.other, "", *self.provisional.nulls}
+        kinds = {kind.label for kind in self.provisional.null_kinds}
+        texts = {str(value).strip() for value in labels} - {self.other, "", *self.provisional.nulls, *kinds}
         return Categorical(sorted(texts), other=self.other, null=self.null)
 
     def assumed(self, n_values: int) -> Categorical:
@@ -64,7 +66,7 @@ class OpenSet:
         """Return the entry of the column in a schema file."""
         fields = {"kind": "open", "share": _plain(self.share)}
         fields |= {} if self.other == "other" else {"other": self.other}
-        return fields | ({"null": list(self.null)} if isinstance(self.null, tuple) and self.null else {})
+        return fields | null_entry(self.null)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 from pypgm.data.columns.dates import Resolution, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
-from pypgm.data.draft.gaps import LISTED, is_list, is_short, is_sparse, missing_codes
+from pypgm.data.draft.gaps import LISTED, is_list, is_short, is_sparse, missing_codes, step_of
 from pypgm.data.draft.key import LEAST, Key, is_all_different, is_spread, key_of
 from pypgm.data.draft.readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
 from pypgm.data.draft.warnings import note, warn
@@ -106,7 +106,7 @@ class Seen:
     def key(self, name: str) -> Key | None:
         """Return the column as a key; None if neither its name nor its values look like one."""
         read = self.numbers
-        if self.date_reader or (read and not (read.is_whole and read.marks == PLAIN and read.low >= 0)):
+        if self.date_reader or (read and not (read.is_whole and read.is_plain and read.low >= 0)):
             return None
         values = self.values
         key = key_of(name, values)
@@ -133,8 +133,8 @@ class Seen:
         if {"inf", "-inf"} & {*odd} and fields["kind"] in {"integer", "real"}:  # a float is, whatever texts are null
             fields["outside"] = "null"
             warn(fields, note("outside"))
-        kinds = {**dict.fromkeys(nulls, "blank"), **dict.fromkeys(odd, "not read"), **dict.fromkeys(codes, "no answer")}
-        return fields | ({"null": kinds if len(kinds) > 1 else [*kinds]} if kinds else {}), ""
+        kinds = [*nulls, *odd, *codes]  # a person says what each means
+        return fields | ({"null": dict.fromkeys(kinds, "") if len(kinds) > 1 else kinds} if kinds else {}), ""
 
     def _without(self, texts: Sequence[str]) -> Seen:
         """Return the values without some texts; itself if there are none."""
@@ -249,9 +249,12 @@ class Seen:
         unit = 1.0 if read.is_whole else 10.0**-read.decimals
         if len(values) < DISTINCT and is_list(counts, unit):
             return _listed_numbers(read, values, is_typed=self.is_typed)
-        if LISTED < len(values) < DISTINCT and is_sparse(counts, unit):
+        step = step_of(counts, unit) if LISTED < len(values) < DISTINCT else unit
+        if LISTED < len(values) < DISTINCT and is_sparse(counts, step):
             return {"kind": "open", "share": SHARE, "warning": note("codes?")}
         fields, width = _whole(read) if read.is_whole else _real(read)
+        if fields and step > unit and (read.high - read.low) / step < 2 * BINS:
+            fields, width = _steps(read, step), step
         if not fields:
             return {}
         if _is_uneven(counts, width):
@@ -280,7 +283,7 @@ def _boolean(values: Mapping[str, int]) -> dict[str, Any]:
 def _listed_numbers(read: NumberReader, values: Mapping[str, int], *, is_typed: bool) -> dict[str, Any]:
     """Return the declaration of a list of numbers, or of their texts in this order where their spelling varies."""
     texts = sorted(values, key=read.read)
-    numbers = [int(number) if number.is_integer() else number for number in map(read.read, texts)]
+    numbers = [int(n) if n.is_integer() and abs(n) < _MAX_EXACT else n for n in map(read.read, texts)]
     decimals = max(len(text.partition(".")[2]) for text in texts)
     fields: dict[str, Any] = {"kind": "categorical", "values": numbers}
     if not is_typed and (read.marks_seen or texts != [str(number) for number in numbers]):
@@ -314,7 +317,7 @@ def _signed(values: Mapping[str, int]) -> str:
     Examples
     --------
     >>> _signed({"24,8 %": 1, "3,8 %": 2})
-    'signs "a percent sign"'
+    'signs a percent sign'
     """
     places = {text: sign_of(text) for text in values}
     signs = sorted({place for place in places.values() if place is not None})
@@ -348,7 +351,7 @@ def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
     """Return a warning if all numbers could be read with other marks, as other numbers."""
     marks: tuple[DecimalMark, str] = (",", ".")
     taken, other = "decimals", "thousands"
-    if read.marks_seen == {"thousands": ","}:
+    if "decimal" not in read.marks_seen and read.marks_seen.get("thousands") == ",":
         marks, taken, other = (",", ""), "thousands", "decimals"
     elif read.marks != PLAIN or not read.decimals:
         return ""
@@ -374,6 +377,15 @@ def _real(read: NumberReader) -> tuple[dict[str, Any], float]:
     if not ends["low"] < ends["high"] or math.isinf(ends["high"] - ends["low"]):
         return {}, width
     return {"kind": "real", **ends, **({"decimals": read.decimals} if is_exact else {})}, width
+
+
+def _steps(read: NumberReader, step: float) -> dict[str, Any]:
+    """Return the declaration of numbers at even steps, each of which is the lower end of a bin."""
+    n_steps = round((read.high - read.low) / step) + 1
+    low, high = _rounded(read.low), _rounded(read.low + n_steps * step)
+    if read.is_whole:
+        return {"kind": "integer", "low": low, "high": int(high) - 1, "width": int(step), "within": "lower"}
+    return {"kind": "real", "low": low, "high": high, "bins": n_steps, "decimals": read.decimals, "within": "lower"}
 
 
 def _is_uneven(counts: Mapping[float, int], width: float) -> bool:

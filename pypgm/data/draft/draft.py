@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
-from pypgm.data.draft.structure import Blanks, Dependences, Orders
+from pypgm.data.draft.structure import Blanks, Dependences, Orders, Structure
 from pypgm.data.draft.warnings import explained, note, propose, warn
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.sources.dialect import Dialect, DialectOptions
@@ -60,13 +60,13 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
 
     Examples
     --------
-    >>> draft = draft_schema({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]})
+    >>> draft = draft_schema({"wage": [f"{i},250.50" for i in range(1, 51)] * 2, "id": [f"P{i}" for i in range(100)]})
     >>> draft["columns"]["wage"]["thousands"], draft["drop"]
     (',', {'id': 'a different value in each record, as names and ids have: kind id or fake makes new ones'})
     """
     opened = open_source(source, table, Dialect.of_options("draft", dialect))
     opened.dialect.check()
-    seen, dependences, blanks, orders = _read(opened)
+    seen, structure = _read(opened)
     keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
     columns, dropped = _declared(seen, keys)
     if not columns:
@@ -74,10 +74,13 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
         raise ValueError(f"{opened.name} has no column to declare: {why}")
     _share_out(columns)
     draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns} | ({"drop": dropped} if dropped else {})
-    derived = _point_out(draft, dependences, blanks)
-    _point_out_orders(draft, {n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, orders)
+    derived = _point_out(draft, structure.dependences, structure.blanks)
+    dates = {name: fields for name, fields in columns.items() if fields["kind"] == "date" and name not in derived}
+    _point_out_orders(draft, dates, structure.orders)
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         warn(draft, note("header?"))
+    if opened.lines_hint:
+        warn(draft, note("header_lines?", opened.lines_hint))
     if able := [name for name, key in keys.items() if key.most > 1]:
         draft["person"] = _person(keys, able, seen)
     else:
@@ -125,20 +128,18 @@ def _is_no_key(text: str, count: int, at_most: int) -> bool:
     return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
 
-def _read(source: Source) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
+def _read(source: Source) -> tuple[dict[str, Seen], Structure]:
     """Read the records of a table."""
     marks = source.dialect.decimal, source.dialect.thousands
     seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in source.layout.types.items()}
-    dependences, blanks, orders = Dependences(), Blanks(), Orders()
+    structure = Structure()
     for piece in source.pieces():
         columns = as_columns(piece)
         texts = {name: value_texts(source.name, name, columns[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
-        dependences.add(texts)
-        blanks.add(texts)
-        orders.add({name: reader for name, column in seen.items() if (reader := column.date_reader)}, texts)
-    return seen, dependences, blanks, orders
+        structure.add(texts, {name: reader for name, column in seen.items() if (reader := column.date_reader)})
+    return seen, structure
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:

@@ -18,6 +18,7 @@ _REPEATED = 5  # records of a listed number, on average
 _SURELY = 3  # records of a number beside a gap that is not left by chance
 _NEARLY_ALL = 0.8  # gaps of a column of codes
 _MAX_CODES = 9  # at one end
+_MAX_EXACT = 2.0**52  # below it a double holds every number
 _OTHERS = 10  # different numbers that are not negative, beside which -1 means something else
 
 
@@ -139,12 +140,25 @@ def is_short(counts: Mapping[float, int]) -> bool:
     return 1 < len(counts) <= LISTED and sum(counts.values()) >= _REPEATED * len(counts)
 
 
+def step_of(counts: Mapping[float, int], unit: float) -> float:
+    """Return the largest step, in units, of which all numbers are multiples from the least one on.
+
+    Examples
+    --------
+    >>> step_of({1000: 3, 1050: 1, 1225: 2}, 1), step_of({0.0: 1, 0.125: 1, 0.5: 1}, 0.001)
+    (25, 0.125)
+    """
+    places = np.round((np.array(sorted(counts)) - min(counts)) / unit)
+    is_exact = len(places) > 1 and places[-1] < _MAX_EXACT
+    return unit * (int(np.gcd.reduce(places.astype(np.int64))) if is_exact else 1)
+
+
 def is_sparse(counts: Mapping[float, int], unit: float) -> bool:
     """Return whether there are gaps between nearly all numbers, where others would be expected if they could be any.
 
     Examples
     --------
-    >>> is_sparse(dict.fromkeys(range(1010, 9750, 90), 15), 1), is_sparse(dict.fromkeys(range(500), 15), 1)
+    >>> is_sparse(dict.fromkeys([code**2 for code in range(90)], 15), 1), is_sparse(dict.fromkeys(range(500), 15), 1)
     (True, False)
     """
     is_gap, is_empty = _gaps(counts, unit)

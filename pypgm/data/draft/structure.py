@@ -2,79 +2,130 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress, permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.draft.coded import FIRST_ROWS, MIN_RECORDS, Coder, Piece, hot_products
 from pypgm.data.draft.column import NULLS
 from pypgm.data.draft.readers import DateReader
 
-_MAX_VALUES = 10_000  # values of a column that others may depend on
-_FIRST_ROWS = 200  # records, by which most pairs are told apart
-_MIN_RECORDS = 10  # records that would be otherwise if there were no dependence
 _MAX_BASE_VALUES = 20  # values of a column by which another may be blank
 
 
-class Dependences:
-    """Pairs of columns in which the second has had one value for each value of the first so far.
+class Structure:
+    """All relations that a draft looks for, in one pass over the records.
 
     Examples
     --------
-    >>> found = Dependences()
-    >>> found.add({"city": ["Bonn", "Oslo", "Bern"] * 10, "land": ["DE", "NO", "CH"] * 10, "sex": ["F", "M"] * 15})
-    >>> [(a, b) for a, b, _ in found.pairs()]
+    >>> structure = Structure()
+    >>> structure.add({"city": ["Bonn", "Oslo", "Bern"] * 10, "land": ["DE", "NO", "CH"] * 10})
+    >>> [(a, b) for a, b, _ in structure.dependences.pairs()]
     [('city', 'land')]
     """
 
     def __init__(self) -> None:
-        self._maps: dict[tuple[str, str], dict[str, str]] | None = None
-        self._counts: dict[str, dict[str, int]] = {}
+        self.coder = Coder()
+        self.dependences = Dependences(self.coder)
+        self.blanks = Blanks(self.coder)
+        self.orders = Orders()
 
-    def add(self, columns: Mapping[str, Sequence[str]]) -> None:
+    def add(self, columns: Mapping[str, Sequence[str]], readers: Mapping[str, DateReader] | None = None) -> None:
+        """Add records, with the readers of their dates."""
+        piece = self.coder.piece(columns)
+        self.dependences.add(piece)
+        self.blanks.add(piece)
+        self.orders.add(readers or {}, columns)
+
+
+class Dependences:
+    """Pairs of columns in which the second has had one value for each value of the first so far."""
+
+    def __init__(self, coder: Coder) -> None:
+        self._coder = coder
+        self._images: dict[str, tuple[list[str], NDArray[np.int32]]] | None = None
+        """By base: the columns that may follow from it, and their code for each of its codes, -1 before it comes."""
+
+    def add(self, piece: Piece) -> None:
         """Add records, and forget the pairs that they break."""
-        if self._maps is None:
-            self._maps = {pair: {} for pair in permutations(columns, 2)}
-            self._counts = {name: {} for name in columns}
-            self._keep({name: texts[:_FIRST_ROWS] for name, texts in columns.items()})
-        self._keep(columns)
-        for name, counts in self._counts.items():
-            for text in columns[name] if len(counts) <= _MAX_VALUES else ():
-                counts[text] = counts.get(text, 0) + 1
-
-    def _keep(self, columns: Mapping[str, Sequence[str]]) -> None:
-        maps = self._maps or {}
-        for (one, other), known in list(maps.items()):
-            seen = set(zip(columns[one], columns[other], strict=True))
-            if len(known) > _MAX_VALUES or any(known.setdefault(a, b) != b for a, b in seen):
-                del maps[one, other]
+        if not len(piece.codes):
+            return
+        places = {name: i for i, name in enumerate(piece.names)}
+        is_first = self._images is None
+        known = {name: (list(piece.names), None) for name in places} if self._images is None else self._images
+        self._images = {}
+        for base, (others, images) in known.items():
+            if base not in places or (is_first and not _repeats(piece.codes[:, places[base]])):
+                continue
+            kept = [i for i, name in enumerate(others) if name in places and name != base]
+            ours = np.array([places[others[i]] for i in kept], dtype=np.intp)
+            before = None if images is None else images[:, kept]
+            ours, before = _following(piece.codes, places[base], ours, before)
+            if ours.size:
+                self._images[base] = [piece.names[i] for i in ours], before
 
     def pairs(self) -> Iterator[tuple[str, str, dict[str, str]]]:
         """Yield, for each dependent column, the base with the fewest values, the column, and the mapping.
 
         Among columns that determine each other, the others depend on the first.
         """
-        able: dict[str, list[str]] = {}
-        for one, other in self._maps or {}:
-            if self._is_told(one, other):
-                able.setdefault(other, []).append(one)
-        places = {name: i for i, name in enumerate(self._counts)}
+        counts, values = self._coder.counts, self._coder.values
+        able: dict[str, dict[str, NDArray[np.int32]]] = {}
+        for base, (others, images) in (self._images or {}).items():
+            for other, image in self._supported(base, others, images):
+                able.setdefault(other, {})[base] = image
+        places = {name: i for i, name in enumerate(counts)}
         for other, bases in able.items():
             real = [b for b in bases if b not in able or other not in able[b] or places[b] < places[other]]
-            if real and self._maps:
-                base = min(real, key=lambda name: (len(self._counts[name]), places[name]))
-                yield base, other, self._maps[base, other]
+            if real:
+                base = min(real, key=lambda name: (len(counts[name]), places[name]))
+                pairs = zip(values[base], bases[base].tolist(), strict=True)
+                yield base, other, {text: values[other][code] for text, code in pairs}
 
-    def _is_told(self, one: str, other: str) -> bool:
-        """Return whether records support a dependence: values repeat, and not all map to the most frequent value."""
-        firsts, seconds = self._counts[one], self._counts[other]
-        if not 2 <= len(seconds) <= len(firsts) <= _MAX_VALUES:
-            return False
-        usual = max(seconds, key=seconds.__getitem__)
-        map_ = (self._maps or {})[one, other]
-        return sum(n for text, n in firsts.items() if n > 1 and map_[text] != usual) >= _MIN_RECORDS
+    def _supported(
+        self, base: str, others: Sequence[str], images: NDArray[np.int32]
+    ) -> Iterator[tuple[str, NDArray[np.int32]]]:
+        """Yield columns whose dependence records support: values repeat, and not all map to the most frequent one."""
+        counts = self._coder.counts
+        n_records = np.where(counts[base] > 1, counts[base], 0)
+        sizes = np.array([len(counts.get(name, ())) for name in others])
+        usual = np.array([counts[name].argmax() if name in counts else -1 for name in others])
+        supports = n_records @ (images != usual)
+        is_supported = (supports >= MIN_RECORDS) & (sizes >= 2) & (sizes <= len(counts[base]))
+        for i in np.flatnonzero(is_supported).tolist():
+            yield others[i], images[:, i]
+
+
+def _repeats(codes: NDArray[np.int32]) -> bool:
+    """Return whether values repeat in enough records for others to be seen to follow from them."""
+    counts = np.bincount(codes)
+    return bool(counts[counts > 1].sum() >= MIN_RECORDS)
+
+
+def _following(
+    codes: NDArray[np.int32], base: int, others: NDArray[np.intp], images: NDArray[np.int32] | None
+) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Return the columns that still follow from a base, and their code for each code of it."""
+    n_rows = len(codes)
+    for n in (FIRST_ROWS, 10 * FIRST_ROWS, n_rows):
+        order = np.argsort(codes[:n, base], kind="stable")
+        is_same = np.flatnonzero(np.diff(codes[order, base]) == 0)
+        kept = (codes[order[is_same + 1]][:, others] == codes[order[is_same]][:, others]).all(axis=0)
+        others, images = others[kept], None if images is None else images[:, kept]
+        if n >= n_rows or not others.size:
+            break
+    came, rows = np.unique(codes[:, base], return_index=True)
+    new = np.full((codes[:, base].max(initial=-1) + 1, others.size), -1, np.int32)
+    new[came] = codes[rows][:, others]
+    if images is None:
+        return others, new
+    whole = np.full((max(len(new), len(images)), others.size), -1, np.int32)
+    whole[: len(images)] = images
+    both = whole[: len(new)]
+    kept = ((both == new) | (both < 0) | (new < 0)).all(axis=0)
+    np.maximum(both, new, out=both)
+    return others[kept], whole[:, kept]
 
 
 class Blanks:
@@ -82,44 +133,59 @@ class Blanks:
 
     Examples
     --------
-    >>> found = Blanks()
-    >>> found.add({"member": ["no", "yes", "no", "yes"] * 30, "plan": ["", "gold", "", ""] * 30})
-    >>> list(found.pairs())
+    >>> structure = Structure()
+    >>> structure.add({"member": ["no", "yes", "no", "yes"] * 30, "plan": ["", "gold", "", ""] * 30})
+    >>> list(structure.blanks.pairs())
     [('member', 'plan', ['yes'])]
     """
 
-    def __init__(self) -> None:
-        self._counts: dict[str, Counter[str]] = {}
-        self._filled: dict[str, int] = {}  # records with a value
-        self._with: dict[tuple[str, str], set[str]] | None = None  # values of the first with which the second has any
+    def __init__(self, coder: Coder) -> None:
+        self._coder = coder
+        self._names: list[str] = []
+        self._filled = np.zeros(0, dtype=np.int64)  # records with a value, of each column
+        self._with: dict[str, NDArray[np.bool_]] = {}
+        """By base: whether each column has any value with each of its codes."""
 
-    def add(self, columns: Mapping[str, Sequence[str]]) -> None:
+    def add(self, piece: Piece) -> None:
         """Add records."""
-        if self._with is None:
-            self._with = {pair: set() for pair in permutations(columns, 2)}
-        for name, texts in columns.items():
-            counts = self._counts.setdefault(name, Counter())
-            if len(counts) <= _MAX_BASE_VALUES:
-                counts.update(texts)
-        filled = {name: [text not in NULLS for text in texts] for name, texts in columns.items()}
-        for name, is_filled in filled.items():
-            self._filled[name] = self._filled.get(name, 0) + sum(is_filled)
-        for (one, other), seen in list(self._with.items()):
-            if len(self._counts[one]) <= _MAX_BASE_VALUES:
-                seen.update(compress(columns[one], filled[other]))
-            if len(seen) >= len(self._counts[one]) or len(self._counts[one]) > _MAX_BASE_VALUES:
-                del self._with[one, other]
+        if not self._names:
+            self._names = list(piece.all_names)
+            self._filled = np.zeros(len(self._names), dtype=np.int64)
+        self._filled += piece.is_filled.sum(axis=0)
+        has_blanks = ~piece.is_filled.all(axis=0)
+        bases = []
+        for i, name in enumerate(piece.names):
+            n_codes = len(self._coder.counts[name])
+            if n_codes > _MAX_BASE_VALUES:
+                self._with.pop(name, None)
+                continue
+            seen = np.zeros((n_codes, len(self._names)), dtype=bool)
+            before = self._with.get(name, seen[:0])
+            seen[: len(before)] = before
+            self._with[name] = seen
+            seen[np.ix_(np.unique(piece.codes[:, i]), ~has_blanks)] = True
+            if not seen[:, has_blanks].all():
+                bases.append(i)
+        sizes = [len(self._coder.counts[piece.names[i]]) for i in bases]
+        for group, counts in hot_products(piece.codes[:, bases], sizes, piece.is_filled[:, has_blanks]):
+            start = 0
+            for k in group:
+                self._with[piece.names[bases[k]]][:, has_blanks] |= counts[start : start + sizes[k]] > 0
+                start += sizes[k]
 
     def pairs(self) -> Iterator[tuple[str, str, list[str]]]:
         """Yield, for each column that is blank by another, its best base, the column, and base values with any."""
         best: dict[str, tuple[float, str, list[str]]] = {}
-        for (one, other), seen in (self._with or {}).items():
-            counts = self._counts[one]
-            total = sum(counts.values())
-            blank = sum(count for text, count in counts.items() if text not in seen)
-            by_chance = blank * self._filled[other] / total  # records that would have a value by chance
-            if seen and by_chance >= _MIN_RECORDS and by_chance > best.get(other, (0.0,))[0]:
-                best[other] = by_chance, one, sorted(seen)
+        values = self._coder.values
+        for base, seen in self._with.items():
+            counts = self._coder.counts[base]
+            n_blank = counts @ ~seen  # records of values with which a column has none
+            by_chance = n_blank * self._filled / max(counts.sum(), 1)
+            for i in np.flatnonzero((by_chance >= MIN_RECORDS) & seen.any(axis=0)):
+                other = self._names[i]
+                if other != base and by_chance[i] > best.get(other, (0.0,))[0]:
+                    with_any = sorted(text for text, is_seen in zip(values[base], seen[:, i], strict=True) if is_seen)
+                    best[other] = float(by_chance[i]), base, with_any
         yield from ((one, other, seen) for other, (_, one, seen) in best.items())
 
 
@@ -138,43 +204,73 @@ class Orders:
     def __init__(self) -> None:
         self._readers: dict[str, DateReader] = {}
         self._lost: set[str] = set()  # columns that were read otherwise before, or are no dates after all
-        self._broken: set[tuple[str, str]] = set()
-        self._n_by_chance: dict[
-            tuple[str, str], int
-        ] = {}  # records that would be out of order with another's second date
-        self._spans: dict[tuple[str, str], tuple[int, int]] = {}  # seconds from one to the other: least, most
+        self._spans: dict[str, dict[str, tuple[int, int, int]]] = {}
+        """Of pairs in order: seconds from one to the other, least and most, and how many records would be out of
+        order with another's second date."""
 
     def add(self, readers: Mapping[str, DateReader], columns: Mapping[str, Sequence[str]]) -> None:
         """Add records, with the readers of their dates."""
+        new = [name for name in readers if name not in self._readers]
         self._readers = {**readers, **self._readers}
         self._lost |= {name for name, reader in self._readers.items() if readers.get(name) is not reader}
+        for name in new:
+            for one in self._readers:
+                self._spans.setdefault(one, {})
+                if name != one:
+                    self._spans[one][name] = self._spans.setdefault(name, {})[one] = _NONE
         names = [name for name in readers if name not in self._lost]
-        pairs = [pair for pair in permutations(names, 2) if pair not in self._broken]
-        dates = {name: _dates(readers[name], columns[name]) for name in {name for pair in pairs for name in pair}}
-        for pair in pairs:
-            unit = "s" if all(readers[name].has_times for name in pair) else "D"
-            first, second = (dates[name].astype(f"datetime64[{unit}]") for name in pair)
-            spans = (second - first)[~np.isnat(first) & ~np.isnat(second)].astype("timedelta64[s]").astype(np.int64)
-            if spans.size:
-                low, high = self._spans.get(pair, (spans[0], spans[0]))
-                self._spans[pair] = int(min(low, spans.min())), int(max(high, spans.max()))
-                self._n_by_chance[pair] = self._n_by_chance.get(pair, 0) + int(
-                    (first > np.roll(second, len(second) // 2)).sum()
-                )
-                if spans.min() < 0:
-                    self._broken.add(pair)
+        if not names:
+            return
+        seconds = np.stack([_dates(readers[name], columns[name]) for name in names])
+        for i, one in enumerate(names):
+            kept = [k for k, other in enumerate(names) if other in self._spans[one]]
+            day = seconds[i, :FIRST_ROWS].astype("datetime64[D]")
+            broken = np.any(np.less(seconds[kept, :FIRST_ROWS], day), axis=1)
+            for k, is_broken in zip(kept, broken.tolist(), strict=True):
+                has_times = readers[one].has_times and readers[names[k]].has_times
+                spans = None if is_broken else _spans(seconds[i], seconds[k], has_times, self._spans[one][names[k]])
+                if spans is None:
+                    del self._spans[one][names[k]]
+                else:
+                    self._spans[one][names[k]] = spans
 
     def pairs(self, names: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
         """Yield pairs of columns, and the least and the largest number of seconds between them.
 
         The first and the last of three columns in order are left out, and so are two that are always equal.
         """
-        known = [name for name in names if name not in self._lost]
-        supported = [pair for pair in permutations(known, 2) if self._n_by_chance.get(pair, 0) >= _MIN_RECORDS]
-        able = {pair for pair in supported if pair not in self._broken and pair[::-1] in self._broken}
-        for one, other in supported:
-            if (one, other) in able and not any((one, b) in able and (b, other) in able for b in known):
-                yield one, other, *self._spans[one, other]
+        known = [name for name in names if name in self._spans and name not in self._lost]
+        able = {
+            one: {
+                other: self._spans[one][other]
+                for other in known
+                if self._spans[one].get(other, _NONE)[2] >= MIN_RECORDS and one not in self._spans[other]
+            }
+            for one in known
+        }
+        for one, others in able.items():
+            for other, (least, most, _) in others.items():
+                if not any(other in able[between] for between in others):
+                    yield one, other, least, most
+
+
+_NONE = (0, -1, 0)  # spans of a pair without records
+
+
+def _spans(
+    first: NDArray[np.datetime64], second: NDArray[np.datetime64], has_times: bool, before: tuple[int, int, int]
+) -> tuple[int, int, int] | None:
+    """Return the spans of a pair with those of further records; None if a record is out of order."""
+    unit = "s" if has_times else "D"
+    first, second = first.astype(f"datetime64[{unit}]"), second.astype(f"datetime64[{unit}]")
+    spans = (second - first)[~np.isnat(first) & ~np.isnat(second)].astype("timedelta64[s]").astype(np.int64)
+    if not spans.size:
+        return before
+    if spans.min() < 0:
+        return None
+    low, high, n_by_chance = before if before != _NONE else (spans[0], spans[0], 0)
+    n_by_chance += int((first > np.roll(second, len(second) // 2)).sum())
+    return int(min(low, spans.min())), int(max(high, spans.max())), n_by_chance
 
 
 def _dates(reader: DateReader, texts: Sequence[str]) -> NDArray[np.datetime64]:

@@ -43,7 +43,7 @@ CODES: dict[str, Code] = {
     "heap": Code("a bin of its own for {}, which many records have", "some numbers"),
     "decimals?": Code("{} is taken for the mark of decimals: if it is that of thousands, say so", "a mark"),
     "thousands?": Code("{} is taken for the mark of thousands: if it is that of decimals, say so", "a mark"),
-    "signs": Code("numbers with {}: write bare numbers, with a minus before them", "signs or units"),
+    "signs": Code("numbers with {}, not all in one form: write bare numbers", "signs or units"),
     "format?": Code("the format may be {} as well: the records do not tell them apart", "another one"),
     "century": Code(
         "years have two digits: each date is read in the century that puts it between low and high, here never in the "
@@ -78,9 +78,7 @@ CODES: dict[str, Code] = {
     ),
     # The whole table.
     "header?": Code("the first line looks like a record, not like the names of columns: add a header line"),
-    "header_lines?": Code(
-        "{} looks like part of the header and not like a record: header_lines or skip leaves it out", "a line"
-    ),
+    "header_lines?": Code("some lines look like no records: {}", "skip, comment and header_lines leave them out"),
     "person?": Code(
         "may one person have several records? Then name the columns that identify the person under person, with the "
         "most records of one person to keep, or state records_per_person, by what is publicly known; without either, "

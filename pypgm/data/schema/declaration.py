@@ -16,6 +16,7 @@ from pypgm.data.columns.made import Made
 from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.draft.text import schema_text
 from pypgm.data.draft.warnings import explained, meaning
+from pypgm.data.schema.one_of import Member, OneOf, members_of
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule
@@ -30,16 +31,20 @@ class Declaration(Shown):
     """A declaration of each column, as in a file; `Schema` and `OpenSchema` tell its parameters."""
 
     __slots__ = (
-        *("declared", "drop", "notes", "person", "proposals", "rules", "stated_records_per_person", "warned"),
-        *("warning", "warning_texts"),
+        *("declared", "drop", "made", "notes", "one_of", "person", "proposals", "rules", "stated_records_per_person"),
+        *("warned", "warning", "warning_texts"),
     )
+    made: Mapping[str, Made]
+    """Columns that are made when records are decoded: those that are never read, and those of `one_of`."""
+    one_of: tuple[OneOf, ...]
+    """Rules of columns of which exactly one is true; the others are in `rules`."""
 
     def __init__(
         self,
         columns: Mapping[str, Column | OpenColumn | Made | int | Sequence[Label]],
         *,
         drop: Iterable[str] = (),
-        rules: Iterable[AnyRule | str] = (),
+        rules: Iterable[AnyRule | OneOf | str] = (),
         records_per_person: int | None = None,
         person: Person | Mapping[str, Any] | None = None,
         warned: Iterable[str] | Mapping[str, str] = (),
@@ -57,7 +62,10 @@ class Declaration(Shown):
         self.warning_texts = {name: str(text) for given in noted for name, text in given.items()}
         self.notes = {name: meaning(text) for name, text in self.warning_texts.items()}
         self.proposals = dict(proposals or {})
-        self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
+        every_rule = [Comparison(rule) if isinstance(rule, str) else rule for rule in rules]
+        self.rules = tuple(rule for rule in every_rule if not isinstance(rule, OneOf))
+        self.one_of = tuple(rule for rule in every_rule if isinstance(rule, OneOf))
+        self.made = {name: column for name, column in self.declared.items() if isinstance(column, Made)}
         if len(self.made) == len(self.declared):
             raise ValueError(f"a schema needs at least one column{' that is read' if self.declared else ''}")
         check_writable(self.declared)
@@ -65,8 +73,13 @@ class Declaration(Shown):
         if both:
             raise ValueError(f"column {both[0]!r} is declared and dropped")
         self.stated_records_per_person = self._checked_bound(records_per_person)
-        for rule in self.rules:
+        for rule in every_rule:
             self._check_names(rule.columns)
+        members = members_of(self.one_of, self.declared)
+        in_two = [name for rule in self.rules for name in rule.columns if name in members]
+        if in_two:
+            raise ValueError(f"a rule names {in_two[0]!r}, which is in a rule one_of: no other rule can name it")
+        self.made = {**self.made, **members}
         self._complete()
 
     @abstractmethod
@@ -109,14 +122,14 @@ class Declaration(Shown):
         return sum((fraction_of(str(column.share)) for column in self.open.values()), Fraction(0))
 
     @property
-    def made(self) -> dict[str, Made]:
-        """Columns that are never read: they are made when records are decoded."""
-        return {name: column for name, column in self.declared.items() if isinstance(column, Made)}
+    def every_rule(self) -> tuple[AnyRule | OneOf, ...]:
+        """All rules, those of columns of which exactly one is true last."""
+        return (*self.rules, *self.one_of)
 
     @property
     def unread(self) -> tuple[str, ...]:
         """Columns of a table that are left out: those that are dropped, and those that are made anew."""
-        return (*self.drop, *self.made)
+        return (*self.drop, *(name for name, column in self.made.items() if not isinstance(column, Member)))
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -158,8 +171,8 @@ class Declaration(Shown):
             fields["columns"][name]["warning"] = _NOT_REVIEWED
         if self.drop:
             fields["drop"] = list(self.drop)
-        if self.rules:
-            fields["rules"] = [rule.to_dict() for rule in self.rules]
+        if self.every_rule:
+            fields["rules"] = [rule.to_dict() for rule in self.every_rule]
         if self.person is not None:
             fields["person"] = self.person.to_dict() | ({"warning": _NOT_REVIEWED} if self.person.warning else {})
             return fields
@@ -186,13 +199,13 @@ class Declaration(Shown):
 
     @property
     def _said(self) -> tuple[object, ...]:
-        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person, self.person
+        return list(self.declared.items()), self.drop, self.every_rule, self.stated_records_per_person, self.person
 
     def __hash__(self) -> int:
         return hash((tuple(self.declared), self.drop))
 
     def __repr__(self) -> str:
         kinds = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
-        kinds |= {name: column.kind for name, column in self.made.items()}
+        kinds |= {name: column.kind for name, column in self.made.items() if name in self.unread}
         columns = listed([f"{escaped(name)}: {what}" for name, what in kinds.items()], 12)
         return f"{type(self).__name__}({columns})"

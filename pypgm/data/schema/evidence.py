@@ -20,6 +20,7 @@ from pypgm.data.columns.codebook import label_texts
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.values import as_list, is_number, plain
+from pypgm.data.schema.one_of import Member
 from pypgm.data.schema.schema import Schema
 from pypgm.domain import Domain, listed, nearest
 
@@ -49,7 +50,12 @@ def read_evidence(domain: Domain, evidence: Mapping[str, Any] | None, schema: Sc
     """
     if not isinstance(evidence, Mapping):
         return evidence
-    return {name: _read(domain, name, given, schema) if name in domain else given for name, given in evidence.items()}
+    members = {} if schema is None else {n: c.column for n, c in schema.made.items() if isinstance(c, Member)}
+    whole = {name: _read(domain, name, given, schema) if name in domain else given for name, given in evidence.items()}
+    for name in members.keys() & evidence.keys():
+        alone = Schema({name: members[name]})
+        whole[name] = _read(alone.domain, name, evidence[name], alone)
+    return whole
 
 
 def _read(domain: Domain, name: str, given: object, schema: Schema | None) -> object:
@@ -78,10 +84,11 @@ def _values(domain: Domain, name: str, value: object, schema: Schema | None) -> 
         return [value]
     else:
         column = schema.columns[name]
-        code = _code_by(column, value)
-        if code is None:
+        is_missing = plain(value) is None
+        code = None if is_missing else _code_by(column, value)
+        codes = [*column.null_codes] if is_missing else [] if code is None else [code]
+        if not codes:
             raise ValueError(f"attribute {name!r} needs {_needed(domain, name, column)}, got {value!r}")
-        codes = [code]
     return codes if labels is None else [labels[code] for code in codes]
 
 
@@ -128,17 +135,19 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
     >>> codes_of_text(Domain({"age": 85}), "age", "83..", None)
     [83, 84]
     """
+    column = None if schema is None else schema.columns[name]
     code, needed = _code_of(domain, name, text, schema)
     if code is not None:
         return [code]
-    column = None if schema is None else schema.columns[name]
+    if column is not None and text.strip() == MISSING and column.null_codes:
+        return [*column.null_codes]
     parts = split_text(text)
     if len(parts) > 1 and not isinstance(column, Integer | Real):  # whose numbers may be written 40,000
         return [code for part in parts for code in codes_of_text(domain, name, part, schema)]
     ends = text.split(_TO)
     if len(ends) != 2 or not any(ends):
         raise ValueError(f"attribute {name!r} needs {needed}{_hint(domain, name, text, len(parts) > 1)}")
-    aside = set() if column is None else {column.null_code, column.other_code}
+    aside = set() if column is None else {*column.null_codes, column.other_code}
     inside = [code for code in range(domain.size((name,))) if code not in aside]
     places = [inside[0], inside[-1]]
     for i, end in enumerate(ends):
@@ -161,8 +170,8 @@ def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tu
         code = number if number is not None and number < size else None
     else:
         code = next((texts.index(text) for text in (value, bare) if text in texts), None)
-    if code is None and bare == MISSING:
-        code = missing_code(domain.labels.get(name, ())) if schema is None else schema.columns[name].null_code
+    if code is None and bare == MISSING and schema is None:
+        code = missing_code(domain.labels.get(name, ()))
     if code is not None or schema is None:
         return code, f"an integer from 0 to {size - 1}" if texts is None else f"one of {listed([*map(repr, texts)])}"
     column = schema.columns[name]
@@ -185,7 +194,8 @@ def _needed(domain: Domain, name: str, column: Column) -> str:
         needed = f"one of {listed([*map(repr, domain.labels.get(name, ()))])}, as no value of it was found"
     else:
         needed = column.allowed + (f", or one of its bins such as {first!r}" if is_binned else "")
-    return needed + (f"; {column.nulls[0]!r} or {MISSING!r} asks for a missing value" if column.nulls else "")
+    nulls = [repr(kind.label) for kind in column.null_kinds]
+    return needed + (f"; {listed(nulls)} or {MISSING!r} asks for a missing value" if nulls else "")
 
 
 def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
@@ -201,7 +211,7 @@ def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
 def _is_no_null(column: Column, value: object, code: int) -> bool:
     """Return whether a value that is not null would get the code of nulls."""
     plain_value = plain(value)
-    return code == column.null_code and not (
+    return code in column.null_codes and not (
         plain_value is None
         or str(plain_value) in column.null_texts
         or (is_number(plain_value) and plain_value in column.null_numbers)

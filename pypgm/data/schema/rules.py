@@ -154,12 +154,12 @@ class Blank:
         if isinstance(self.unless, str):
             if other.null_code is None:
                 raise ValueError(f"a rule on blanks of {self.column!r} names {self.columns[0]!r}, which is never null")
-            met = np.delete(np.arange(other.size), other.null_code)
+            met = np.delete(np.arange(other.size), other.null_codes)
         else:
             met = codes_named(self.columns[0], other, self.unless[self.columns[0]])
         forbidden = np.ones((other.size, blank.size), dtype=bool)
         forbidden[met] = False
-        forbidden[:, blank.null_code] = False
+        forbidden[:, blank.null_codes] = False
         return forbidden
 
     refused = mask  # whether a table that has a record of each combination is refused
@@ -300,7 +300,8 @@ def codes_named(name: str, column: Column, entry: Entry) -> NDArray[np.int64]:
             raise ValueError(f"a rule on {name!r} has a range that ends before it begins")
         return np.arange(low, high + 1)
     values = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
-    return np.array([_code(name, column, value) for value in values], dtype=np.int64)
+    found = [column.null_codes if value is None else (_code(name, column, value),) for value in values]
+    return np.array([code for codes in found for code in codes], dtype=np.int64)
 
 
 def _code(name: str, column: Column, value: Label) -> int:

@@ -27,6 +27,7 @@ from pypgm.data.draft.draft import draft_schema
 from pypgm.data.draft.typed import draft_text, typed_draft
 from pypgm.data.draft.warnings import notes_of
 from pypgm.data.schema.declaration import Declaration
+from pypgm.data.schema.one_of import Block, Member, OneOf, blocks_of
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema.schema_file import declarations, read_object, with_mappings
@@ -75,28 +76,42 @@ class Relations:
             whole[name] = _second(name, firsts[name], columns, whole)
         bases = set(firsts.values())
         self._steps = {
-            name: Steps(column, null=column.nulls)
+            name: Steps(column, null=column.null)
             for name, column in whole.items()
             if isinstance(column, Binned) and (name in bases or name in firsts)
         }
         self._order, self.written = made_in_order(made, columns), whole
         for name in self._order:
             made[name].check(whole, name)
-            if isinstance(column := made[name], Derived):
-                whole[name] = column.column(whole)
+            column = made[name]
+            if isinstance(column, Derived | Member):
+                whole[name] = column.column(whole) if isinstance(column, Derived) else column.column
 
     @property
     def reading(self) -> dict[str, Column]:
         """Encoders of the columns that are read."""
-        return {name: self._steps.get(name, column) for name, column in self._columns.items()}
+        reading: dict[str, Column | Steps] = {}
+        for name, column in self._columns.items():
+            members = self._members(name)
+            reading |= {member: self.written[member] for member in members} or {name: self._steps.get(name, column)}
+        return reading
+
+    def _members(self, name: str) -> tuple[str, ...]:
+        """Return the columns of a table that an attribute stands for, if it stands for several."""
+        column = self._columns.get(name)
+        return tuple(map(str, column.values)) if isinstance(column, Block) else ()
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that are read to compute the codes of some columns."""
-        needed = dict.fromkeys(names)
+        """Return the columns of a table that are read to compute the codes of some attributes."""
+        return [column for name in self.attributes(names) for column in self._members(name) or (name,)]
+
+    def attributes(self, names: Sequence[str]) -> list[str]:
+        """Return some attributes, and those that they are differences from."""
+        attributes = dict.fromkeys(names)
         for name in names:
             if isinstance(column := self._columns.get(name), Difference):
-                needed[column.first] = None
-        return list(needed)
+                attributes[column.first] = None
+        return list(attributes)
 
     def combined(
         self,
@@ -120,6 +135,13 @@ class Relations:
             elif column.first in codes:  # else it is there for the difference from it alone
                 first = codes[column.first]
                 combined[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
+                if problem is not None:
+                    problems.append(problem.of(name, first_row, begin))
+        for name, block in self._columns.items():
+            if isinstance(block, Block) and str(block.values[0]) in codes:
+                combined[name], problem = block.coded(combined)
+                for member in self._members(name):
+                    del combined[member]
                 if problem is not None:
                     problems.append(problem.of(name, first_row, begin))
         refuse(table, problems)
@@ -178,7 +200,7 @@ SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str 
 """Types accepted as a schema by `as_schema` and every argument `schema`."""
 
 _MAX_LABELS = 10_000  # labels of a column that are made at once
-_BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
+_BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and that of nulls that may be one
 
 
 class Schema(Declaration):
@@ -195,7 +217,7 @@ class Schema(Declaration):
         `OpenSchema` are none.
     drop : sequence of str
         Columns of the table that are left out, such as names and numbers of persons.
-    rules : sequence of Rule, Comparison, Blank or str
+    rules : sequence of Rule, Comparison, Blank, OneOf or str
         Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none. A
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
@@ -245,13 +267,25 @@ class Schema(Declaration):
     def _complete(self) -> None:
         if self.open:
             raise TypeError(f"columns {_names(self.open)} are open: pypgm.OpenSchema takes open columns")
-        self.columns = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
+        self.columns = self._columns_read()
         labels = {n: column_labels for n, c in self.columns.items() if (column_labels := _labels_of(c)) is not None}
         self.domain = Domain(tuple(self.columns), [c.size for c in self.columns.values()], labels)
         for rule in self.rules:
             rule.mask(self.columns)
         check_together(self.rules)
         self._relations = Relations(self.columns, self.made, self.rules)
+
+    def _columns_read(self) -> dict[str, Column]:
+        """Return the columns that are read; the attribute of a rule `one_of` stands where its first column does."""
+        columns: dict[str, Column] = {}
+        blocks = blocks_of(self.one_of)
+        for name, column in self.declared.items():
+            member = self.made.get(name)
+            if isinstance(member, Member):
+                columns.setdefault(member.block, blocks[member.block])
+            elif isinstance(column, Column):
+                columns[name] = column
+        return columns
 
     @property
     def reading(self) -> Mapping[str, Readable]:
@@ -276,14 +310,14 @@ class Schema(Declaration):
         self,
         columns: Mapping[str, Column],
         records_per_person: int | None,
-        rules: Iterable[AnyRule] = (),
+        rules: Iterable[AnyRule | OneOf] = (),
         source: Schema | None = None,
     ) -> Schema:
         """Return the schema with further columns and rules, for another number of records per person.
 
         If they come from another schema, its warnings about them, or about the whole table, come along.
         """
-        drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
+        drop, both = [name for name in self.drop if name not in columns], (*self.every_rule, *rules)
         known, others = {**self.declared, **columns}, () if source is None else source.warned
         warned = (*self.warned, *(name for name in columns if name in others))
         warning = self.whole_warning or ("" if source is None else source.whole_warning)
@@ -294,7 +328,8 @@ class Schema(Declaration):
         """Return the schema of single records, whoever they are of: columns that name persons are dropped."""
         drop = (*self.drop, *(name for name in self.key_columns if name not in self.unread))
         k, warned, warning = self.stated_records_per_person, self.warned, self.whole_warning
-        return Schema(self.declared, drop=drop, rules=self.rules, records_per_person=k, warned=warned, warning=warning)
+        every = self.every_rule
+        return Schema(self.declared, drop=drop, rules=every, records_per_person=k, warned=warned, warning=warning)
 
     @property
     def ordinal(self) -> tuple[str, ...]:
@@ -390,6 +425,10 @@ class Schema(Declaration):
     def needed(self, names: Sequence[str]) -> list[str]:
         """Return the columns of a table that must be read for the codes of some attributes."""
         return self._relations.needed(names)
+
+    def attributes(self, names: Sequence[str]) -> list[str]:
+        """Return some attributes, and those that they are differences from."""
+        return self._relations.attributes(names)
 
     def check_there(self) -> None:
         """Raise an error if columns cannot be made here, such as for lack of a package."""
@@ -602,7 +641,7 @@ class OpenSchema(Declaration):
     def closed(self, columns: Mapping[str, Column]) -> Schema:
         """Return the schema with each open column replaced by the one that was settled."""
         all_columns, k = {**self.declared, **columns}, self.stated_records_per_person
-        of_records: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
+        of_records: dict[str, Any] = {"drop": self.drop, "rules": self.every_rule, "warned": self.warned}
         return Schema(all_columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
 
 
@@ -639,7 +678,11 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
 
 def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
     """Return the labels of a column's codes; those of many bins are made when they are read."""
-    if isinstance(column, Binned) and column.size > _MAX_LABELS and not any(map(_BIN.match, column.nulls)):
+    if (
+        isinstance(column, Binned)
+        and column.size > _MAX_LABELS
+        and not any(_BIN.match(kind.label) for kind in column.null_kinds)
+    ):
         return LaterLabels(column, column.size)
     return column.labels
 

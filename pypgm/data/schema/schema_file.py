@@ -24,6 +24,7 @@ from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.made import Fake, Id, Made
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.open_columns import OpenColumn, OpenSet, QuantileBins
+from pypgm.data.schema.one_of import OneOf
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule, Blank, Rule
@@ -228,6 +229,7 @@ _Declared = Column | OpenColumn | Made
 _NOTES = {"comment", "warning"}
 _SHOWN = {"codes": "size", "source": "from", "first": "from"}  # names of the fields of columns in files
 _NULLABLE = {(Derived, "other")}  # fields of which null is a value, and not a field that is left out
+_FIELDS = {"blank": "column"}  # names in files, and of the fields of rules
 _ASIDE = {*_NOTES, "$schema"}  # further entries of a file, for people and editors
 _OF_DRAFTS = {"codes", "proposals"}  # further entries of a draft: its warnings explained, and what would answer them
 _TOP = ("columns", "drop", "rules", "records_per_person", "person")
@@ -314,22 +316,22 @@ def _person(entry: object) -> tuple[Person | None, list[str]]:
         return None, [str(error)]
 
 
-def _rules(given: object) -> tuple[list[AnyRule], list[str]]:
+def _rules(given: object) -> tuple[list[AnyRule | OneOf], list[str]]:
     """Return the rules of a parsed file, and the problems of the others."""
-    rules: list[AnyRule] = []
+    rules: list[AnyRule | OneOf] = []
     wrong: list[str] = []
     for rule in given if isinstance(given, list) else [given]:
         entries = {n: v for n, v in rule.items() if n not in _NOTES} if isinstance(rule, Mapping) else {}
         is_cells = set(entries) == {"columns", "forbidden"} and all(isinstance(v, list) for v in entries.values())
         is_blank = set(entries) == {"blank", "unless"}
-        text = rule if isinstance(rule, str) else ""
-        if not (is_cells or is_blank or text):
-            form = "objects with columns and forbidden, each a list, or with blank and unless, or of texts such as"
-            wrong.append(f"rules needs a list of {form} 'start <= end'")
+        is_one_of, text = set(entries) == {"one_of"}, rule if isinstance(rule, str) else ""
+        if not (is_cells or is_blank or is_one_of or text):
+            form = "objects with columns and forbidden, each a list, with blank and unless, or with one_of, or of texts"
+            wrong.append(f"rules needs a list of {form} such as 'start <= end'")
             continue
         try:
-            made = Blank(entries["blank"], entries["unless"]) if is_blank else Comparison(text) if text else None
-            rules.append(made or Rule(**entries))
+            kind = Rule if is_cells else Blank if is_blank else OneOf
+            rules.append(Comparison(text) if text else kind(**{_FIELDS.get(n, n): v for n, v in entries.items()}))
         except (TypeError, ValueError) as error:
             wrong.append(str(error))
     return rules, wrong

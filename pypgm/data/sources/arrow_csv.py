@@ -19,12 +19,11 @@ from numpy.typing import DTypeLike, NDArray
 from pypgm.data.columns.column import Encoder, Misfit, Readable
 from pypgm.data.columns.numbers import Numeric
 from pypgm.data.sources.dialect import COMMAS, Dialect
-from pypgm.data.sources.files import check_encoding, open_text
+from pypgm.data.sources.files import MAX_FIELD, check_encoding, open_text
 
 _MIN_BYTES = 1 << 20  # bytes of a file that take as long to read as Arrow takes to import
 _BLOCK = 1 << 24  # bytes that are read at a time
 _MAX_BLOCKS = 4  # that a row may be as long as
-_FIELD = 1 << 17  # characters of a field that the plain reader refuses
 _MAX_LOOKED_UP = 4096  # different values of a column that are looked up one by one
 _CR, _LF, _QUOTE = b'\r\n"'
 
@@ -74,13 +73,15 @@ def arrow_codes(
     parts = {name: [np.empty(0, column.dtype)] for name, column in columns.items()}
     held: dict[str, list[str]] = {name: [] for name in texts}
     with open_text(path) as file:
-        n_before = 1  # the header
-        for block in _blocks(file.buffer, delimiter):
+        n_before = dialect.header_lines
+        for block in _blocks(file.buffer, dialect):
             table = None if block is None else _parsed(csv, block, len(header), delimiter, numbers.values())
             if table is None:
                 return None
+            n_left_out = min(n_before, table.num_rows)
+            n_before -= n_left_out
             for name, number in numbers.items():
-                column_texts = _distinct(table.column(str(number)).slice(n_before))
+                column_texts = _distinct(table.column(str(number)).slice(n_left_out))
                 if column_texts is None:
                     return None
                 places, distinct = column_texts
@@ -91,7 +92,6 @@ def arrow_codes(
                 if name in held:
                     given = distinct.to_pylist()
                     held[name].extend(map(given.__getitem__, places.tolist()))
-            n_before = 0
     for name, fields in held.items():
         texts[name].extend(fields)
     return {name: np.concatenate(done) for name, done in parts.items()}
@@ -99,14 +99,26 @@ def arrow_codes(
 
 def _is_suited(path: str | os.PathLike[str], dialect: Dialect) -> bool:
     """Return whether a file is large enough, and of a dialect that this reader knows, for Arrow to read it."""
-    known = Dialect(dialect.delimiter, dialect.encoding, dialect.decimal, dialect.thousands)
-    is_plain = dialect == known and check_encoding(dialect.encoding) == "utf-8" and len(dialect.delimiter.encode()) == 1
+    is_utf8 = check_encoding(dialect.encoding) == "utf-8"
+    is_plain = is_utf8 and not dialect.comment and len(dialect.delimiter.encode()) == 1
     return is_plain and Path(path).is_file() and Path(path).stat().st_size >= _MIN_BYTES
 
 
-def _blocks(file: BinaryIO, delimiter: str) -> Iterator[bytes | None]:
+def _skipped(file: BinaryIO, n_lines: int) -> bool:
+    """Skip the lines before a header; False where the plain reader may end them elsewhere."""
+    for _ in range(n_lines):
+        if not (line := file.readline(_BLOCK)):
+            break
+        if len(line) == _BLOCK or line.count(b"\r") != line.count(b"\r\n"):
+            return False
+    return True
+
+
+def _blocks(file: BinaryIO, dialect: Dialect) -> Iterator[bytes | None]:
     """Yield a file in blocks of whole rows; None for a block whose rows the two readers may split differently."""
-    left = b""
+    left, delimiter = b"", dialect.delimiter
+    if not _skipped(file, dialect.skip):
+        yield None
     while data := file.read(_BLOCK):
         left += data
         end = _end_of_rows(left)
@@ -175,7 +187,7 @@ def _distinct(column: Any) -> tuple[NDArray[np.int32], Any] | None:  # noqa: ANN
     """Return the index of each text of a column among its distinct texts, and those; None if one is too long."""
     compute = importlib.import_module("pyarrow.compute")
     whole = column.combine_chunks().dictionary_encode()
-    if len(whole.dictionary) and compute.max(compute.utf8_length(whole.dictionary)).as_py() > _FIELD:
+    if len(whole.dictionary) and compute.max(compute.utf8_length(whole.dictionary)).as_py() > MAX_FIELD:
         return None
     return _held(whole.indices, np.int32), whole.dictionary
 

@@ -69,10 +69,13 @@ class DialectOptions(TypedDict, total=False):
     encoding: str
     decimal: DecimalMark
     thousands: str
+    skip: int
+    comment: str
+    header_lines: int
 
 
 class Dialect(NamedTuple):
-    """The mark between fields, the encoding, and the marks of numbers of a CSV file.
+    """The mark between fields, the encoding, the marks of numbers, and the lines of a CSV file that are no records.
 
     Examples
     --------
@@ -85,6 +88,9 @@ class Dialect(NamedTuple):
     encoding: str = "utf-8"
     decimal: DecimalMark = "."
     thousands: str = ""
+    skip: int = 0
+    comment: str = ""
+    header_lines: int = 1
 
     @classmethod
     def of_options(cls, function: str, options: Mapping[str, Any]) -> Dialect:
@@ -104,6 +110,16 @@ class Dialect(NamedTuple):
         """Options that readers and writers of the module `csv` need for it."""
         return {"delimiter": self.delimiter}
 
+    @property
+    def written(self) -> Dialect:
+        """The dialect of synthetic files: no title, which may hold private text, and one line of names."""
+        return self._replace(skip=0, comment="", header_lines=1)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The marks that a file of a release holds."""
+        return {name: mark for name, mark in self._asdict().items() if name in STORED_MARKS}
+
     def check(self) -> None:
         """Raise ``ValueError`` unless a table may have these marks."""
         if not isinstance(self.delimiter, str) or len(self.delimiter) != 1 or self.delimiter in '"\r\n':
@@ -112,6 +128,12 @@ class Dialect(NamedTuple):
             raise ValueError(problems[0])
         if self.decimal == self.delimiter:
             raise ValueError("fields and decimals have the same mark")
+        for name, least in (("skip", 0), ("header_lines", 1)):
+            number = getattr(self, name)
+            if not isinstance(number, int) or isinstance(number, bool) or number < least:
+                raise ValueError(f"{name} needs a number of lines, {least} or more, got {number!r}")
+        if self.comment and (len(self.comment) != 1 or self.comment in {*'"\r\n ', self.delimiter}):
+            raise ValueError(f"comment needs one character, other than the delimiter, got {self.comment!r}")
 
 
 COMMAS = Dialect()
@@ -125,5 +147,11 @@ MARKS: Mapping[str, str] = {
     "encoding": "the encoding of a CSV file, such as latin-1 (default utf-8)",
     "decimal": "the mark of decimals in a CSV file: . (the default) or ,",
     "thousands": "the mark between thousands in a CSV file, such as , in 62,347.69 (default none)",
+    "skip": "lines before the header of a CSV file or a workbook, such as a title (default 0)",
+    "comment": "the character that begins lines of a CSV file which are no records, such as # (default none)",
+    "header_lines": "lines of the header of a CSV file or a workbook: the first has the names (default 1)",
 }
 """Description of each field of a dialect, for the command and the format of files."""
+
+STORED_MARKS = ("delimiter", "encoding", "decimal", "thousands")
+"""Marks that synthetic files have too."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.dates import MONTH, MONTHS, SECONDS, places_of, units_per
 from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.numbers import Integer
+from pypgm.data.schema.one_of import Block
 from pypgm.data.schema.person import NO_KEY, Person
 from pypgm.data.schema.schema import SchemaLike, as_schema
 from pypgm.data.sources.counted import CountedTable
@@ -122,7 +123,9 @@ def difference_of(
     places = [_place(value, column.unit, has_times) if is_date else value.cast("int64") for value in values]
     if first.outside == "clip":
         ends = [end[[i]] for end, i in zip(first.ends(), (0, -1), strict=True)]
-        low, high = (int(places_of(end, column.unit, has_times)[0]) if is_date else int(end[0]) for end in ends)
+        low, high = (
+            int(places_of(end // first.per_unit, column.unit, has_times)[0]) if is_date else int(end[0]) for end in ends
+        )
         places[0] = ibis.cases((places[0] < low, low), (places[0] > high, high), else_=places[0])
     per = units_per(column.unit, has_times) if is_date else 1
     apart = places[1] - places[0]
@@ -135,12 +138,26 @@ def difference_of(
     if problem is not None:
         return code, problem
     is_missing = values[0].isnull() | values[1].isnull() | (code >= first.n_values)
-    for place in [] if is_date else second.null_places.tolist():
-        is_missing |= values[1] == int(place)
     below, above, _ = beyond(span)
-    none = -1 if span.null_code is None else span.null_code
-    arms = [(is_missing, none), (apart < span.low * per, below), (apart >= (span.high + 1) * per, above)]
+    none = -1 if column.none_code is None else column.none_code
+    at_places = zip(second.null_places.tolist(), second.null_codes_at_places, strict=True)
+    nulls = [] if is_date else [(values[1] == int(p), null - second.size + column.size) for p, null in at_places]
+    arms = [*nulls, (is_missing, none), (apart < span.low * per, below), (apart >= (span.high + 1) * per, above)]
     return ibis.cases(*arms, else_=inside).cast("int64"), None
+
+
+def _block_of(table: Expression, block: Block, reading: Mapping[str, Any]) -> tuple[Expression, str | None]:
+    """Return the code of the one column of a block that is true, -1 for none or several, and the problem, if any."""
+    ibis = imported("ibis", "a table of an engine", "ibis")
+    of_columns = [code_of(table, str(name), reading[str(name)]) for name in block.values]
+    problem = next((problem for _, problem in of_columns if problem is not None), None)
+    if problem is not None:
+        return of_columns[0][0], problem
+    n_true, place, is_fit = ibis.literal(0), ibis.literal(0), ibis.literal(True)
+    for i, (code, _) in enumerate(of_columns):
+        is_true = ibis.cases((code == 1, 1), else_=0)
+        n_true, place, is_fit = n_true + is_true, place + i * is_true, is_fit & (code >= 0) & (code <= 1)
+    return ibis.cases((is_fit & (n_true == 1), place), else_=-1).cast("int64"), None
 
 
 def _place(value: Expression, unit: Any, has_times: bool) -> Expression:  # noqa: ANN401 - one of several literals
@@ -219,6 +236,8 @@ class EngineTable(CountedTable):
             if isinstance(column, Difference):
                 both: Any = [reading[a] for a in (column.first, name)]
                 code, problem = difference_of(table, (column.first, name), column, *(b.column for b in both))
+            elif isinstance(column, Block):
+                code, problem = _block_of(table, column, reading)
             else:
                 code, problem = code_of(table, name, column)
             codes[f"c{len(codes)}"] = code

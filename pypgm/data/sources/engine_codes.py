@@ -19,7 +19,7 @@ from pypgm.data.sources.engine_numbers import Expression, NumberColumn, call
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 
-Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "second"]
+Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 AtLeast: TypeAlias = Callable[[float], Expression]
 
 _MOST_TEXTS = 20_000  # distinct texts of a column; the query contains all of them
@@ -155,8 +155,8 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
 
 def _of_dates(ibis: Any, value: Expression, column: Date) -> Expression:  # noqa: ANN401
     """Return the codes of dates or times, which are counted in days or seconds, and in steps of their bins."""
-    has_times = column.resolution == "hour"
-    if has_times and value.type().is_date():
+    has_times = column.has_times
+    if column.needs_times and value.type().is_date():
         return ibis.literal(_code(column, _EPOCH.date()))
     if value.type().is_timestamp() and value.get_backend().name == "duckdb":
         value = in_microseconds(value)
@@ -198,8 +198,16 @@ def steps_of(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date
     days = years * 365 + leaps + quotient(later * 153 + 2, 5) + part("day") - 1
     if step in {"day", "week"}:
         return days if step == "day" else quotient(days + _TO_MONDAY, 7)
-    hours = days * 24 + part("hour")
-    return hours if step == "hour" else (hours * 60 + part("minute")) * 60 + part("second")
+    hours = days * 24 + (0 if _is_date(time) else part("hour"))
+    if step == "hour" or _is_date(time):
+        return hours * {"hour": 1, "minute": 60}.get(step, 3600)
+    minutes = hours * 60 + part("minute")
+    return minutes if step == "minute" else minutes * 60 + part("second")
+
+
+def _is_date(time: Any) -> bool:  # noqa: ANN401
+    """Return whether an expression has days alone, which have no hour in an engine."""
+    return hasattr(time, "type") and bool(time.type().is_date())
 
 
 def quotient(number: Any, divisor: int) -> Any:  # noqa: ANN401
@@ -219,7 +227,8 @@ def _on_line(
     """Return the codes of values compared with nulls and bounds; values between the bounds get their bins."""
     low, high, _ = column.bounds_and_starts()
     below, above, _ = beyond(column)
-    arms = [(at_least(p) & ~at_least(after(p)), column.null_code) for p in column.null_places.tolist()]
+    nulls = zip(column.null_places.tolist(), column.null_codes_at_places, strict=False)
+    arms = [(at_least(p) & ~at_least(after(p)), code) for p, code in nulls]
     return _cases(ibis, [*arms, (~at_least(low), below), (at_least(after(high)), above)], inside)
 
 
@@ -234,7 +243,7 @@ def bin_of(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) ->
 
 def beyond(column: Binned) -> tuple[int, int, int]:
     """Return the codes of values below the bounds, above them, and of no value of the column."""
-    elsewhere = {"null": column.null_code, "other": column.other_code}.get(column.outside)
+    elsewhere = {"null": column.none_code, "other": column.other_code}.get(column.outside)
     code = _NONE if elsewhere is None else elsewhere
     return (0, column.n_values - 1, code) if column.outside == "clip" else (code, code, code)
 

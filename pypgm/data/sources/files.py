@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TextIO, cast
 
-from pypgm._base.file_kind import START, binary_kind
+from pypgm._base.file_kind import HTML, JSON, START, XML, binary_kind, next_step, text_kind
 from pypgm.data.sources.dialect import COMMAS, Dialect
 
 MOST_TEXT = 1 << 24
@@ -24,7 +24,11 @@ MOST_TEXT = 1 << 24
 ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
 _GZIP_MAGIC = b"\x1f\x8b"
-_LONGEST_LINE = 1 << 24  # characters of a line of a table
+MAX_FIELD = 1 << 24
+"""Most characters of a field, and of a line, of a table: all that a quote which never closes can take."""
+
+_NO_TABLES = (HTML, JSON, XML)  # texts that would be read as a table of one column
+_PEEKED = 64  # lines in which a space before a quote is looked for
 _ROWS = 1 << 12  # that are written at a time
 _BLOCK = 1 << 16  # characters that lines are read of at a time
 _SEPARATORS = ";\t|,"  # that a table with one column may have been meant to have
@@ -68,26 +72,97 @@ def check_no_pipe(path: str | os.PathLike[str], what: str = "a table") -> None:
 
 
 def csv_rows(path: str | os.PathLike[str], file: TextIO, dialect: Dialect = COMMAS) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file; ``ValueError`` names the first line of a malformed row.
+    """Yield the header of a CSV file and its records; ``ValueError`` names the first line of a malformed row.
 
-    A mark of the order of bytes is left out, and so is a first line ``sep=;`` that names the delimiter.
+    A mark of the order of bytes is left out, a first line ``sep=;`` that names the delimiter, what the dialect says is
+    no record, and the blank field after a delimiter that ends each record but not the header.
     """
-    n_before, line = 0, 1
+    rows = _every_row(path, file, dialect)
+    # Blank lines stand around titles; without any, one at the beginning is an error.
+    has_title = bool(dialect.skip or dialect.comment)
+    if (header := next(filter(None, rows) if has_title else rows, None)) is None:
+        return
+    yield header
+    for _ in islice(filter(None, rows), dialect.header_lines - 1):
+        pass
+    if (first := next(filter(None, rows), None)) is None:
+        return
+    if len(first) != len(header) + 1 or first[-1].strip():
+        yield first
+        yield from rows
+        return
+    # One record alone may have a blank field too many because it has a delimiter in a text.
+    for number, row in enumerate(chain([first], filter(None, rows)), 1):
+        if len(row) != len(first) or row[-1].strip():
+            needed = f"needs {len(header)} fields and a delimiter after the last, as row 1 has, got {len(row)} fields"
+            raise ValueError(f"{os.fspath(path)}: row {number} (the header is row 0): {needed}")
+        yield row[:-1]
+
+
+def _every_row(path: str | os.PathLike[str], file: TextIO, dialect: Dialect) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file from its header on, without comments."""
+    # The limit of all readers is raised, never lowered again: another thread may be reading.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_FIELD))
+    n_before, places = dialect.skip, None
     try:
         lines = _lines(file)
+        for _ in islice(lines, dialect.skip):
+            pass
         first = next(lines, "").removeprefix("\ufeff")
-        if named := _SEPARATOR_LINE.fullmatch(first):
+        if not dialect.skip and (named := _SEPARATOR_LINE.fullmatch(first)):
             _check_separator(path, named[1], dialect.delimiter)
             first, n_before = "", 1
-        rows = csv.reader(chain([first] if first else [], lines), strict=True, **dialect.csv_options)
-        line = 1 + n_before
+        start = [first] if first else []
+        for text in islice(lines, _PEEKED):
+            start.append(text)
+            if len(text) >= _BLOCK:
+                break
+        places = _RowLines(chain(start, lines), n_before, dialect.comment)
+        is_spaced = _has_spaced_quotes(start, dialect)
+        rows = csv.reader(places, strict=True, skipinitialspace=is_spaced, **dialect.csv_options)
         for row in rows:
             yield row
-            line = 1 + n_before + rows.line_num
+            places.is_new = True
     except csv.Error:
+        line = 1 + n_before if places is None else places.first
         message = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
         way_out = "a quote within a field is written twice, with no backslash"
         raise ValueError(f"{message}, in the row that begins in line {line}; {way_out}") from None
+
+
+class _RowLines:
+    """Lines of a file without comments, which stand between rows and never in one.
+
+    Attributes
+    ----------
+    first : int
+        Number of the line in which the current row begins.
+    is_new : bool
+        Set by the reader of rows when a row is complete.
+    """
+
+    def __init__(self, lines: Iterable[str], n_before: int, comment: str) -> None:
+        self._lines, self._n_before, self._comment = lines, n_before, comment
+        self.first, self.is_new = n_before + 1, True
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line in enumerate(self._lines, self._n_before + 1):
+            if self.is_new:
+                if self._comment and line.startswith(self._comment):
+                    continue
+                self.first, self.is_new = number, False
+            if len(line) >= MAX_FIELD:
+                raise csv.Error
+            yield line
+
+
+def _has_spaced_quotes(lines: Sequence[str], dialect: Dialect) -> bool:
+    """Return whether spaces stand before a quote that opens a field."""
+    mark = dialect.delimiter
+    if mark == " " or not any(f'{mark} "' in line or f"{mark}  " in line for line in lines):
+        return False
+    rows = csv.reader(lines, **dialect.csv_options)
+    return any(re.match(' +"', field) for row in rows for field in row)
 
 
 def _check_separator(path: str | os.PathLike[str], named: str, delimiter: str) -> None:
@@ -97,13 +172,10 @@ def _check_separator(path: str | os.PathLike[str], named: str, delimiter: str) -
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    """Yield the lines of a file; ``csv.Error`` for a line longer than may be kept in memory."""
+    """Yield the lines of a file; one that is longer than may be kept in memory comes in parts."""
     while block := file.read(_BLOCK):
-        block += file.readline(_LONGEST_LINE)
-        for line in io.StringIO(block, newline=""):
-            if len(line) >= _LONGEST_LINE:
-                raise csv.Error
-            yield line
+        block += file.readline(MAX_FIELD)
+        yield from io.StringIO(block, newline="")
 
 
 def separator_hint(header: Sequence[str], delimiter: str) -> str:
@@ -208,7 +280,10 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
             if encoding is not None:
                 _check_mark(path, start, codec)
             if kind := binary_kind(start):
-                raise ValueError(f"{os.fspath(path)} must be text, but is {kind}{' in gzip' if packed else ''}")
+                step = "" if encoding is None else next_step(kind)
+                raise ValueError(f"{os.fspath(path)} must be text, but is {kind}{' in gzip' if packed else ''}{step}")
+            if encoding is not None and (kind := text_kind(start.decode(codec, "replace"))) in _NO_TABLES:
+                raise ValueError(f"{os.fspath(path)} is no CSV file: it is {kind}{next_step(kind)}")
             with io.TextIOWrapper(
                 cast("BinaryIO", raw), encoding="utf-8-sig" if codec == "utf-8" else codec, newline=""
             ) as text:

@@ -136,6 +136,8 @@ def as_frame(
     check_library(library)
     module = imported(library, "such a frame", "frames")
     make = module.table if library == "pyarrow" else module.DataFrame
+    if library == "polars":  # which has no times in whole seconds
+        columns = {n: c.astype("M8[ms]") if c.dtype == "M8[s]" else c for n, c in columns.items()}
     made = {n: _of_objects(module, c) if c.dtype == object else c for n, c in columns.items()}
     for name, rows in (places or {}).items():
         values = made[name]

@@ -7,7 +7,7 @@ import datetime
 import json
 import re
 import zoneinfo
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -37,6 +37,7 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, i
 )
 _ORDERED = "ordered category"
 _OWN = re.compile(r"U?Int\d+|Float\d+|boolean|string(\[\w+\])?")  # of pandas, and of nobody else
+_NO_NULLS = re.compile(r"u?int\d+|bool")  # types of NumPy
 _OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):(\d\d)")
 _PANDAS_TIME = re.compile(r"datetime64\[(\w+), (.+)\]")
 _POLARS_TIME = re.compile(r"Datetime\(time_unit='(\w+)', time_zone=(?:None|'(.+)')\)")
@@ -117,7 +118,7 @@ class Layout:
             }
         return cls("pyarrow", {entry.name: _of_arrow(entry.type) for entry in schema}, pandas=pandas_types)
 
-    def frame(self, cells: Mapping[str, Cells]) -> Frame:
+    def frame(self, cells: Mapping[str, Cells], *, keeps_nulls: bool = False) -> Frame:
         """Return records as a frame of this layout.
 
         A column whose type cannot hold every value gets one that can: texts, if "other" may stand between numbers.
@@ -126,9 +127,11 @@ class Layout:
         ----------
         cells : mapping of str to Cells
             Cells of the columns, as from `Schema.cells`.
+        keeps_nulls : bool
+            Whether kinds of missing values that are told apart are written as they were, where a type holds that.
         """
         module = imported(self.library, "such a frame", "frames")
-        made = {name: _series(module, self.types.get(name, ""), cells[name]) for name in self.order(cells)}
+        made = {name: _series(module, self.types.get(name, ""), cells[name], keeps_nulls) for name in self.order(cells)}
         if self.library != "pyarrow":
             return module.DataFrame(made)
         pandas_types = {name: kind for name, kind in self.pandas.items() if name in made}
@@ -193,7 +196,7 @@ class Layout:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of a release file."""
         pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
-        return {"library": self.library, "types": dict(self.types), **self.dialect._asdict(), **pandas}
+        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Layout:
@@ -248,34 +251,44 @@ def decimals_of(kind: str) -> int | None:
     return int(match[match.lastindex or 0]) if match else None
 
 
-def _series(module: Any, kind: str, cells: Cells) -> Any:  # noqa: ANN401
+def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
     column = cells.column
     if family_of(kind) == "category" and cells.values is not None and not isinstance(column, Binned):
         distinct = {text: code for code, text in enumerate(dict.fromkeys(cells.values.tolist()))}
         column = Categorical(list(distinct), other=not distinct)
         cells = Cells(column, np.array([distinct[text] for text in cells.values.tolist()], dtype=np.int64))
-    if kind and not _holds(module, kind, column):
+    # A type of NumPy without nulls had the numbers that mean them.
+    keeps_nulls |= module.__name__ == "pandas" and bool(_NO_NULLS.fullmatch(kind))
+    keeps_nulls = bool(kind and keeps_nulls) and _holds(module, kind, column, keeps_nulls=True)
+    if kind and not keeps_nulls and not _holds(module, kind, column):
         kind = ""
     if not kind and _is_mixed(column):
         kind = {"pandas": "str", "polars": "String", "pyarrow": "string"}[module.__name__]
-    values = _values(cells, family_of(kind))
     if not kind:
-        return as_frame({"": values}, module.__name__)[""]
-    return {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__](module, kind, values, column)
+        return as_frame({"": _values(cells, "any", ())}, module.__name__)[""]
+    return _typed(module, kind, cells, keeps_nulls)
 
 
-def _holds(module: Any, kind: str, column: Column) -> bool:  # noqa: ANN401
+def _holds(module: Any, kind: str, column: Column, *, keeps_nulls: bool = False) -> bool:  # noqa: ANN401
     """Return whether a type holds every value of a column: tried with those it may have, not with those it has."""
-    family = family_of(kind)
-    if not column.fits(family):
+    if not column.fits(family_of(kind)):
         return False
-    make = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__]
     try:
-        make(module, kind, _values(Cells(column, *column.extremes()), family), column)
+        _typed(module, kind, Cells(column, *column.extremes()), keeps_nulls)
     except Exception:  # each library has errors of its own
         return False
     return True
+
+
+def _typed(module: Any, kind: str, cells: Cells, keeps_nulls: bool) -> Any:  # noqa: ANN401
+    """Return the values of codes as a series of a type, or of the one like it that has nulls."""
+    column, family = cells.column, family_of(kind)
+    nulls = column.null_values(family) if keeps_nulls else [None] * len(column.null_codes)
+    if module.__name__ == "pandas" and None in nulls and _NO_NULLS.fullmatch(kind):
+        kind = "boolean" if kind == "bool" else kind.replace("i", "I").replace("u", "U")
+    make = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__]
+    return make(module, kind, _values(cells, family, nulls), column)
 
 
 def _natural(arrow: Any, column: Column) -> str:  # noqa: ANN401
@@ -291,24 +304,26 @@ def _is_mixed(column: Column) -> bool:
     return len(column.value_types | (set() if column.other_label is None else {str})) > 1
 
 
-def _values(cells: Cells, family: Family) -> NDArray[Any]:
-    """Return values of codes that a type of a family is made of; nulls are None, NaN or NaT."""
+def _values(cells: Cells, family: Family, nulls: Sequence[object]) -> NDArray[Any]:
+    """Return values of codes that a type of a family is made of; nulls are None, NaN or NaT, or as given by kind."""
     column = cells.column
     if family == "decimal":
         values: NDArray[Any] | None = cells.plain().texts().astype(object)
     else:
         values = column.of_family(cells.codes, cells.values, family)
-    if values is None:
-        return cells.decoded()
-    if column.null_code is not None:
+    is_decoded = values is None
+    values = cells.decoded() if values is None else values
+    if column.null_codes and not (is_decoded and all(null is None for null in nulls)):
         values = values.astype(object)
-        values[np.asarray(cells.codes, dtype=np.int64) == column.null_code] = None
+        is_text = isinstance(next(iter(values), None), str)
+        for code, null in zip(column.null_codes, nulls or [None] * len(column.null_codes), strict=True):
+            values[np.asarray(cells.codes) == code] = str(null) if is_text and null is not None else null
     return values
 
 
 def _pandas(pandas: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
     if family_of(kind) == "category":
-        labels = column.decode(np.arange(column.size - (column.null_code is not None)))
+        labels = column.decode(np.arange(column.size - len(column.null_codes)))
         return pandas.Series(pandas.Categorical(values, categories=labels, ordered=kind == _ORDERED))
     if zoned := _PANDAS_TIME.fullmatch(kind):
         clocks = pandas.Series(_in_zone(values, zoned[2])).dt.tz_localize("UTC")
@@ -317,15 +332,13 @@ def _pandas(pandas: Any, kind: str, values: NDArray[Any], column: Column) -> Any
         arrow = imported("pyarrow", f"the type {kind}", "frames")
         array = _arrow(arrow, kind.removesuffix("[pyarrow]"), values, column)
         return pandas.Series(pandas.arrays.ArrowExtensionArray(array))
-    if column.null_code is not None and re.fullmatch(r"u?int\d+|bool", kind):
-        kind = "boolean" if kind == "bool" else kind.replace("i", "I").replace("u", "U")
     return pandas.Series(values, dtype=object if values.dtype == object else None).astype(kind)
 
 
 def _polars(polars: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
     if family_of(kind) == "category":
         texts = [None if v is None else str(v) for v in values]
-        labels = list(map(str, column.decode(np.arange(column.size - (column.null_code is not None)))))
+        labels = list(map(str, column.decode(np.arange(column.size - len(column.null_codes)))))
         return polars.Series(texts, dtype=polars.Enum(labels) if kind == "Enum" else polars.Categorical)
     if time := _POLARS_TIME.fullmatch(kind):
         made = polars.Series(_in_zone(values, time[2])).cast(polars.Datetime(time[1]))
@@ -345,7 +358,7 @@ def _arrow(arrow: Any, kind: str, values: NDArray[Any], column: Column) -> Any: 
         clocks = _in_zone(values, made.tz).astype("datetime64[us]")
         return arrow.array(clocks).cast(arrow.timestamp(made.unit)).cast(made)
     if family_of(kind) == "category":
-        labels = arrow.array(column.decode(np.arange(column.size - (column.null_code is not None))).tolist())
+        labels = arrow.array(column.decode(np.arange(column.size - len(column.null_codes))).tolist())
         places = {label: i for i, label in enumerate(labels.to_pylist())}
         codes = arrow.array([places.get(value) for value in values.tolist()], made.index_type)
         return arrow.DictionaryArray.from_arrays(codes, labels.cast(made.value_type), ordered=made.ordered)

@@ -45,6 +45,6 @@ def write_parquet(
         writer = None
         for start in pieces:
             codes = {name: column[start : start + ROWS] for name, column in data.columns.items()}
-            piece = layout.frame(schema.cells(codes, rng, start))
+            piece = layout.frame(schema.cells(codes, rng, start), keeps_nulls=True)
             writer = writer or stack.enter_context(parquet.ParquetWriter(file, piece.schema))
             writer.write_table(piece)

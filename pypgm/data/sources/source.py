@@ -9,8 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from pypgm._base.numeric import is_masked
-from pypgm.data.columns.values import Values, as_list, value_text
+from pypgm.data.columns.column import taken
+from pypgm.data.columns.values import Values, as_list, is_plain, value_text
 from pypgm.data.dataset import Dataset, check_lengths
 from pypgm.data.sources.dialect import COMMAS, MARKS, Dialect
 from pypgm.data.sources.duckdb_file import check_table, duckdb_table, is_database, not_null, quoted
@@ -18,6 +21,7 @@ from pypgm.data.sources.encoding import problems_error
 from pypgm.data.sources.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
 from pypgm.data.sources.foreign import guarded, guarded_pieces
 from pypgm.data.sources.frames import Frame, as_columns, collected, imported
+from pypgm.data.sources.header_lines import lines_hint
 from pypgm.data.sources.layout import Layout, layout_of
 from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, types_in
 from pypgm.domain import first_repeat
@@ -129,6 +133,11 @@ class Source(ABC):
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
         """Yield about `rows` records at a time of some columns, or of all: each piece a mapping or a frame."""
 
+    @property
+    def lines_hint(self) -> str:
+        """Hint at lines that look like no records; only files of text have such."""
+        return ""
+
     def check_dialect(self) -> None:
         """Raise ``ValueError`` if the table has a dialect and is not a CSV file."""
         if self.dialect != COMMAS and not self.has_header:
@@ -153,6 +162,11 @@ class CsvFile(_File):
 
     has_header = True
 
+    @property
+    def lines_hint(self) -> str:
+        """Hint at lines that look like no records, with the option for it; "" if there are none."""
+        return lines_hint(self.name, self.dialect)
+
     @cached_property
     def layout(self) -> Layout:
         """Names of the columns; ``ValueError`` where the first line is no header."""
@@ -160,7 +174,7 @@ class CsvFile(_File):
         with open_text(self.name, self.dialect.encoding) as file:
             header = [name.strip() for name in next(csv_rows(self.name, file, self.dialect), [])]
         _check_header(self.name, header, self.dialect.delimiter)
-        return Layout(types=dict.fromkeys(header, ""), dialect=self.dialect)
+        return Layout(types=dict.fromkeys(header, ""), dialect=self.dialect.written)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
         """Yield the texts of about `rows` records at a time."""
@@ -170,7 +184,7 @@ class CsvFile(_File):
             next(lines)
             for chunk, problem in csv_chunks(lines, len(header), rows):
                 if problem:
-                    raise problems_error(self.name, [problem])
+                    raise problems_error(self.name, [problem, *filter(None, [self.lines_hint])])
                 columns = dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
                 yield columns if names is None else {name: columns[name] for name in names}
 
@@ -391,6 +405,10 @@ def open_file(path: str | os.PathLike[str], dialect: Dialect = COMMAS) -> CsvFil
 
 def value_texts(table: str, name: str, values: Values) -> list[str]:
     """Return values as the texts that a file would have."""
+    if is_plain(values, "iub"):  # whose different values are few, or quickly found
+        distinct, rows = np.unique(values, return_inverse=True)
+        of_rows: list[str] = taken([value_text(value) or "" for value in distinct.tolist()], rows).tolist()
+        return of_rows
     given = as_list(values)
     if set(map(type, given)) <= {str}:
         return [value.strip() for value in given]

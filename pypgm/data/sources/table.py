@@ -36,6 +36,7 @@ from pypgm.data.sources.files import (
     write_header,
     write_rows,
 )
+from pypgm.data.sources.header_lines import lines_hint
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.parquet import is_parquet
 from pypgm.data.sources.parquet_records import parquet_codes, write_parquet
@@ -81,6 +82,14 @@ def read_table(
     thousands : str, optional
         The mark between groups of digits, where numbers have one: ``,`` of ``62,347.69``. Columns that state their own
         marks keep them.
+    skip : int, default 0
+        Number of lines before the header, such as a title. Synthetic files have none of them: they may hold private
+        text.
+    comment : str, optional
+        The character that begins lines which are no records.
+    header_lines : int, default 1
+        Number of lines of the header, of which the first has the names; units or questions may follow. Synthetic files
+        have the first alone.
 
     Returns
     -------
@@ -210,8 +219,15 @@ def csv_names(path: str | os.PathLike[str], schema: Schema, dialect: Dialect, ig
     dialect.check()
     with _opened(path, [*schema.reading, *schema.unread], dialect) as (header, _):
         problems = _header_problems(header, schema.reading, schema.unread, ignore_extra)
-    refuse(os.fspath(path), problems)
+    refuse(os.fspath(path), _with_hint(problems, path, dialect))
     return header
+
+
+def _with_hint(problems: list[str], path: str | os.PathLike[str], dialect: Dialect) -> list[str]:
+    """Return problems, the last of them with a hint at lines that are no records."""
+    if problems and (hint := lines_hint(path, dialect)):
+        return [*problems[:-1], f"{problems[-1]}; {hint}"]
+    return problems
 
 
 def csv_pieces(
@@ -225,7 +241,7 @@ def csv_pieces(
         places = {name: place for place, name in enumerate(header)}
         for chunk, problem in csv_chunks(rows, len(header), _CHUNK):
             if problem:
-                raise problems_error(os.fspath(path), [problem])
+                raise problems_error(os.fspath(path), _with_hint([problem], path, dialect))
             fields = list(zip(*chunk, strict=True))
             for name, held in parts.items():
                 given = fields[places[name]]
@@ -252,7 +268,7 @@ def _read(
             if codes is not None:
                 return whole(codes)
         codes, wrong = _read_columns(rows, header, columns, texts)
-    refuse(name, problems + wrong)
+    refuse(name, _with_hint(problems + wrong, path, dialect))
     return whole(codes)
 
 
