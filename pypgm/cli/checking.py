@@ -37,7 +37,10 @@ class Checking:
     def __init__(self, path: str) -> None:
         self.path = path
         self.fields: dict[str, Any] = {}
-        self._read(read_object(path))
+        try:
+            self._read(read_object(path))
+        except ImportError as error:  # of a package for YAML
+            raise ValueError(str(error)) from None
         self.questions = questions_of(self.fields)
         self._later: set[tuple[str, str, str]] = set()
 

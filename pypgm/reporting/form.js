@@ -43,20 +43,23 @@ function columnText(state, answers, column, place) {
 
 /** Return the finished schema as JSON, of the state of a form and the answers on it. */
 function finished(state, answers) {
-  const settledNames = (i) => answers.settled.includes(i);
+  const isSettled = (i) => answers.settled.includes(i);
   const columns = state.columns.flatMap((column, place) =>
     answers.dropped.includes(place) ? [] : [[column.name, columnText(state, answers, column, place)]]);
   const dropped = state.columns.filter((_, place) => answers.dropped.includes(place)).map((column) => column.name);
   const rules = state.rules.flatMap((rule, place) =>
     answers.droppedRules.includes(place) ? [] :
-      [state.questions.some((q, i) => q.place === "rules" && q.name === String(place) && !settledNames(i)) ? rule.raw : rule.settled]);
+      [state.questions.some((q, i) => q.place === "rules" && q.name === String(place) && !isSettled(i)) ? rule.raw : rule.settled]);
   for (const [i, j] of answers.accepted) {
     if (!state.questions[i].proposals[j].entry) {
       rules.push(state.questions[i].proposals[j].raw);
     }
   }
   rules.push(...answers.newRules);
-  const isLeft = (q, i) => !settledNames(i) && !dropped.includes(q.name);
+  const made = answers.accepted.filter(([i, j]) => state.questions[i].proposals[j].isMade).map(([i]) => state.questions[i].name);
+  const isGone = (q) => (q.place === "columns" && made.includes(q.name)) || dropped.includes(q.name) ||
+    (q.place === "rules" && answers.droppedRules.includes(Number(q.name))) || (q.place === "person" && answers.person === null);
+  const isLeft = (q, i) => !isSettled(i) && !isGone(q);
   const left = state.questions.filter(isLeft);
   const names = [...new Set(left.filter((q) => q.place !== "person" && q.proposals.length).map((q) => q.name))];
   const proposals = names.map((name) => [name, objectText(
@@ -65,7 +68,7 @@ function finished(state, answers) {
   const codes = state.codes.filter(([code]) => state.keptCodes.includes(code) || left.some((q) => q.code === code));
   const person = answers.person === null ? [] :
     [...changed(state.person ?? [], answers.person), ...warningPairs(state, answers, "person", "")];
-  const made = {
+  const entries = {
     columns: objectText(columns, " "),
     rules: rules.length ? `[\n  ${rules.join(",\n  ")}\n ]` : null,
     proposals: proposals.length ? objectText(proposals, " ") : null,
@@ -77,8 +80,8 @@ function finished(state, answers) {
       ? `[${[...state.drop.map(([name]) => name), ...dropped].map((name) => JSON.stringify(name)).join(", ")}]`
       : objectText([...state.drop, ...dropped.map((name) => [name, '""'])], " "),
   };
-  const top = state.top.map(([name, raw]) => [name, name in made ? made[name] : raw]);
-  const further = Object.entries(made).filter(([name]) => !state.top.some(([known]) => known === name));
+  const top = state.top.map(([name, raw]) => [name, name in entries ? entries[name] : raw]);
+  const further = Object.entries(entries).filter(([name]) => !state.top.some(([known]) => known === name));
   return objectText([...top, ...further].filter(([, raw]) => raw !== null), "") + "\n";
 }
 
