@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pypgm.data.draft.blocks import one_of_rules
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
@@ -99,7 +100,9 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
         why = "each is empty, a key, or has a different value in each record"
         raise ValueError(f"{opened.name} has no column to declare: {why}")
     _share_out(columns)
-    derived = _point_out(columns, structure.dependences, structure.blanks)
+    rules = one_of_rules(columns, structure.blocks)
+    members = {name for rule in rules for name in rule["one_of"]}
+    derived = _point_out(columns, structure.dependences, structure.blanks, members)
     _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, structure.orders)
     draft: dict[str, Any] = {"comment": _COMMENT}
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
@@ -108,7 +111,7 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
         draft["person"] = _person(keys, able, seen)
     else:
         _warn(draft, _QUESTION)
-    return draft | {"columns": columns} | ({"drop": dropped} if dropped else {})
+    return draft | {"columns": columns} | ({"drop": dropped} if dropped else {}) | ({"rules": rules} if rules else {})
 
 
 def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
@@ -175,7 +178,9 @@ def _is_costly(fields: Mapping[str, Any]) -> bool:
     return fields["kind"] == "open" or isinstance(fields.get("bins"), Mapping)
 
 
-def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks) -> set[str]:
+def _point_out(
+    columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks, members: Collection[str]
+) -> set[str]:
     """Return columns that follow from others in the records, and add warnings that say how to declare the rule."""
     derived = set()
     for base, other, images in dependences.pairs():
@@ -195,7 +200,7 @@ def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, 
             )
             derived.add(other)
     for base, other, values in blanks.pairs():
-        if base in columns and other in columns and other not in derived:
+        if base in columns and other in columns and other not in derived and base not in members:
             unless = base if not set(NULLS) & set(values) and columns[base].get("null") else None
             named = {base: values[0] if len(values) == 1 else values} if unless is None or len(values) < 2 else base
             if named is not base and _is_costly(columns[base]):
