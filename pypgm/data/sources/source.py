@@ -399,7 +399,7 @@ class FileList(Source):
         return first
 
     @property
-    def categories(self) -> Mapping[str, Sequence[str]]:
+    def categories(self) -> Mapping[str, Sequence[Label]]:
         """Values of the columns whose type lists the same ones in each file."""
         first, *others = [file.categories for file in self.files]
         return {name: values for name, values in first.items() if all(o.get(name) == values for o in others)}
