@@ -29,7 +29,7 @@ _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
-_ENTRIES = (
+_ENTRIES = ("comment", "codes", "warning", "person", "columns", "rules", "proposals", "drop")  # in their order
     "comment",
     "codes",
     "warning",
