@@ -30,15 +30,6 @@ _NAMELESS = (
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
 _ENTRIES = ("comment", "codes", "warning", "person", "columns", "rules", "proposals", "drop")  # in their order
-    "comment",
-    "codes",
-    "warning",
-    "person",
-    "columns",
-    "rules",
-    "proposals",
-    "drop",
-)  # of a draft, in their order
 _DAY = 86_400  # seconds
 _LENGTHS = {  # of units in seconds, the shortest and the longest
     "hour": (3600, 3600),
