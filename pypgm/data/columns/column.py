@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -119,6 +120,8 @@ class Column(ABC):
 
     def kind_of_null(self, number: Exact) -> int | None:
         """Return the place of the kind of missing value that a number means; None if it means none."""
+        if isinstance(number, float) and math.isinf(number):  # no exact number: by the text that a file has for it
+            return self.null_texts.get(str(number))
         numbers: Mapping[Any, int] = self.null_numbers
         return numbers.get(number)
 

@@ -296,7 +296,7 @@ def _listed_numbers(read: NumberReader, values: Mapping[str, int], *, is_typed: 
     return fields | {"warning": note("values")}
 
 
-def share_of_each(n_columns: int, digits: int = 4) -> float:
+def share_of_each(n_columns: int, digits: int = 4, most: float = SHARE) -> float:
     """Return the share of the budget that finds the values or bins of each of some open columns.
 
     Examples
@@ -304,7 +304,7 @@ def share_of_each(n_columns: int, digits: int = 4) -> float:
     >>> share_of_each(2), share_of_each(10)
     (0.05, 0.03)
     """
-    return round(min(SHARE, _TOTAL_SHARE / max(1, n_columns)), digits)
+    return round(min(most, _TOTAL_SHARE / max(1, n_columns)), digits)
 
 
 def own_in_each(values: Mapping[str, int]) -> str:
