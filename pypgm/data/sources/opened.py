@@ -129,7 +129,7 @@ def _csv(source: CsvFile, schema: Schema | OpenSchema, ignore_extra: bool) -> Op
     codes, texts = read_open_table(source.name, schema, source.dialect, ignore_extra=ignore_extra)
     names = csv_names(source.name, schema.provisional, source.dialect, ignore_extra)
     dialect = source.dialect.written._replace(encoding=names.encoding)
-    return _held(schema, codes, texts, Layout(types=dict.fromkeys(names, ""), dialect=dialect))
+    return _held(schema, codes, texts, Layout(types=dict.fromkeys(names, ""), dialect=dialect, crlf=names.crlf))
 
 
 def _parquet(source: ParquetFile, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
