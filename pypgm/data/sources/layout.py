@@ -74,6 +74,8 @@ class Layout:
         Types that only pandas has, such as "Int64" and "boolean", of columns of a Parquet file that it wrote.
     orders : mapping of str to sequence
         Values of the schema in the order of a type that declares one: see `with_orders`.
+    crlf : bool
+        Whether lines of a CSV file end in CR and LF.
 
     Raises
     ------
@@ -92,6 +94,7 @@ class Layout:
     dialect: Dialect = COMMAS
     pandas: Mapping[str, str] = field(default_factory=dict)
     orders: Mapping[str, Sequence[Label]] = field(default_factory=dict)
+    crlf: bool = False
 
     def __post_init__(self) -> None:
         check_library(self.library)
@@ -151,6 +154,11 @@ class Layout:
         noted = [{"name": n, "field_name": n, "pandas_type": k, "numpy_type": k} for n, k in pandas_types.items()]
         note = {"columns": noted, "index_columns": [], "column_indexes": []}
         return module.table(made, metadata={"pandas": json.dumps(note)} if noted else None)
+
+    @property
+    def line_end(self) -> str:
+        """End of the lines of a CSV file."""
+        return "\r\n" if self.crlf else "\n"
 
     def order(self, names: Iterable[str]) -> list[str]:
         """Return names of columns in the order of the layout, unknown ones at the end.
@@ -238,7 +246,8 @@ class Layout:
         """Return the fields of a release file."""
         pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
         orders = {"orders": {name: list(values) for name, values in self.orders.items()}} if self.orders else {}
-        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas, **orders}
+        crlf = {"crlf": True} if self.crlf else {}
+        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas, **orders, **crlf}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Layout:

@@ -133,7 +133,7 @@ def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Op
         return _held(schema, codes, values, first.layout)
     names = csv_names(first, schema.provisional, ignore_extra)
     dialect = first.dialect.written._replace(encoding=names.encoding)
-    return _held(schema, codes, values, Layout(types=dict.fromkeys(names, ""), dialect=dialect))
+    return _held(schema, codes, values, Layout(types=dict.fromkeys(names, ""), dialect=dialect, crlf=names.crlf))
 
 
 def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:

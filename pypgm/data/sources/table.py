@@ -221,7 +221,7 @@ def write_table(
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
     with replacing_text(path, dialect.encoding) as file:
-        write_header(file, names, dialect)
+        write_header(file, names, dialect, layout.line_end)
         for start in range(0, data.n_records, _CHUNK):
             codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
             if schema is None:
@@ -230,7 +230,8 @@ def write_table(
                 cells = schema.cells(codes, draws, start)
                 columns = marked({name: cell.column for name, cell in cells.items()}, dialect)
                 values = [cells[name]._replace(column=columns[name]).texts() for name in names]
-            write_rows(file, zip(*(column.tolist() for column in values), strict=True), dialect)
+            rows = zip(*(column.tolist() for column in values), strict=True)
+            write_rows(file, rows, dialect, line_end=layout.line_end)
 
 
 def csv_names(file: CsvFile, schema: Schema, ignore_extra: bool) -> _Header:
@@ -306,8 +307,10 @@ def _opened(table: CsvFile, names: Collection[str]) -> Iterator[tuple[_Header, I
         is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(dialect.encoding) == "utf-8"
         header.encoding = "utf-8-sig" if is_marked else dialect.encoding
         header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
-        looks = it_looks_like(start.decode(dialect.encoding, "replace"), TABLE)
-        header.hint = separator_hint(header, dialect.delimiter) or looks
+        text = start.decode(dialect.encoding, "replace")
+        header.crlf = text.partition("
+")[0].endswith("")
+        header.hint = separator_hint(header, dialect.delimiter) or it_looks_like(text, TABLE)
         more = {name: value for name, value in table.values.items() if name in exact and name not in header}
         if header and more:
             header += more
@@ -317,8 +320,9 @@ def _opened(table: CsvFile, names: Collection[str]) -> Iterator[tuple[_Header, I
 
 
 class _Header(list[str]):
-    """Header names, the hint for a header that matches no column, and the file's encoding."""
+    """Header names, the hint for a header that matches no column, and the file's encoding and line ends."""
 
+    crlf = False
     hint = ""
     encoding = "utf-8"
     has_separator = False  # in a line before the header
