@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
-from pypgm.data.columns.numbers import Numeric
+from pypgm.data.columns.numbers import Numeric, as_number
 from pypgm.data.columns.open_columns import OpenColumn, OpenSet
 from pypgm.data.columns.values import Values, as_list, bare, is_number, plain
 from pypgm.data.schema.person import Keys, content_keys
@@ -178,6 +178,7 @@ class _Values:
 
     def __init__(self, values: Values, column: OpenColumn) -> None:
         self._values, self._column = values, column.provisional
+        self._heaps = frozenset(() if isinstance(column, OpenSet) else map(float, column.heaps))
 
     def __len__(self) -> int:
         return len(self._values)
@@ -192,13 +193,17 @@ class _Values:
             content = str(content) if isinstance(content, bool | np.bool_) else content
             if isinstance(content, str):
                 read = column.plain_text if isinstance(column, Numeric) else _writable
-                return None if content in column.null_texts else read(content)
+                return None if content in column.null_texts else self._unless_heap(read(content))
             is_null = bool(column.null_numbers) and plain(content) in column.null_numbers
-            return None if is_null else content if isinstance(column, Numeric) else _key(content)
+            return None if is_null else self._unless_heap(content) if isinstance(column, Numeric) else _key(content)
         except KeyboardInterrupt:
             raise
         except BaseException:  # whatever a value does, no error may reveal it
             return None
+
+    def _unless_heap(self, number: object) -> object:
+        """Return a number, but None, which has no rank, if it has a bin of its own whatever the records are."""
+        return None if self._heaps and as_number(number) in self._heaps else number
 
 
 def _writable(text: str) -> str:

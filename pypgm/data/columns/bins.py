@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,11 @@ from pypgm.data.columns.values import Values, as_keys, as_list, bare
 
 _HALVINGS = 5  # of a bin
 _MAX_HALVES = 1 << 22  # halves of all bins
+_ONE_VALUE = 1e-12  # of all bins, at most, in a bin that holds a single double
 _REACH_STDDEV = 0.7  # standard deviation of the log of how far values reach in a bin that tapers
+
+
+Within = Literal["uniform", "tapered", "tails", "middle", "lower"]
 
 
 class Scattered:
@@ -29,14 +34,14 @@ class Scattered:
 
     Parameters
     ----------
-    tapers : bool
-        Whether values taper in the first and the last bin.
+    within : {"uniform", "tapered", "tails", "middle", "lower"}
+        Policy of the column, of which the form of the first and the last bin is kept.
     n_bins : int
     rng : numpy.random.Generator
     """
 
-    def __init__(self, tapers: bool, n_bins: int, rng: np.random.Generator) -> None:
-        self.tapers = tapers
+    def __init__(self, within: Within, n_bins: int, rng: np.random.Generator) -> None:
+        self.within = within
         levels = min(_HALVINGS, max(1, (_MAX_HALVES // n_bins).bit_length()))
         self._parts = [rng.random((n_bins, 2**level)) for level in range(levels)]
         self.reach = np.exp(rng.normal(0.0, _REACH_STDDEV, 2))
@@ -53,7 +58,6 @@ class Scattered:
 
 
 Outside = Literal["refuse", "clip", "null", "other"]
-Within = Literal["uniform", "tapered", "middle", "lower"]
 Scale = Literal["numbers", "days", "seconds"]
 
 MOST_BINS = 1_000_000
@@ -87,10 +91,11 @@ class Binned(Column):
     outside : {"refuse", "clip", "null", "other"}
         Treatment of values beyond the bounds: the table is refused, they move to the nearest bound, or they get the
         code of nulls or one of their own, "other". The last two include values that cannot be read.
-    within : {"uniform", "tapered", "middle", "lower"}
+    within : {"uniform", "tapered", "tails", "middle", "lower"}
         Value of its bin that a code is decoded to: any, drawn uniformly; the same, but in the first and the last bin
-        ever rarer towards the bound, by an exponential distribution whose mean is the width of the bin beside; its
-        middle; or its lowest.
+        ever rarer towards the bound, by an exponential distribution whose mean is the width of the bin beside
+        (``tapered``), or by one of logarithms, which is a power law of the values, where bins do not reach over zero
+        (``tails``); its middle; or its lowest. Bins of one value, at either end, are not the first or last for tails.
     null
         See `Column`.
     """
@@ -249,9 +254,11 @@ class Binned(Column):
     def scattered(self, rng: np.random.Generator) -> Column:
         """Return the column with a drawn distribution of values within each bin; itself if each bin has one value."""
         first, last = self.ends()
-        return (
-            self if (first == last).all() else self._with(within=Scattered(self.within == "tapered", len(first), rng))
-        )
+        return self if (first == last).all() else self._with(within=Scattered(self._policy, len(first), rng))
+
+    @property
+    def _policy(self) -> Within:
+        return self.within.within if isinstance(self.within, Scattered) else self.within
 
     def extremes(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the codes of the first and the last value, of other values and of nulls, and values drawn for them."""
@@ -377,6 +384,8 @@ class Binned(Column):
             yield f"outside must be one of {', '.join(get_args(Outside))}"
         if not isinstance(self.within, Scattered) and self.within not in get_args(Within):
             yield f"within must be one of {', '.join(get_args(Within))}"
+        elif self.within == "tails" and self.has_dates:
+            yield 'within "tails" is for numbers'
         if self.outside == "null" and not self.nulls:
             yield 'outside "null" needs null, the texts that mean that there is no value'
 
@@ -405,28 +414,71 @@ def drawn(
     low, high = first[codes], last[codes]
     if within == "uniform":
         return rng.integers(low, high, endpoint=True)
-    if within == "tapered" or isinstance(within, Scattered):
-        parts = parts_of_bins((last - first + 1).astype(np.float64), codes, within, rng)
+    if within in {"tapered", "tails"} or isinstance(within, Scattered):
+        parts = parts_of_bins(first.astype(np.float64), last + 1.0, codes, within, rng, step=1.0)
         return np.minimum(low + (parts * (high - low + 1)).astype(np.int64), high)
     return low if within == "lower" else low + (high - low) // 2
 
 
 def parts_of_bins(
-    widths: NDArray[np.float64], codes: NDArray[np.int64], within: Within | Scattered, rng: np.random.Generator
+    first: NDArray[np.float64],
+    beyond: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    within: Within | Scattered,
+    rng: np.random.Generator,
+    *,
+    step: float = 0.0,
 ) -> NDArray[np.float64]:
     """Return the relative position of a value in the bin of each code, from 0 to 1, by a policy.
 
     Inner bins have an even density: tapered first and last bins fall off from the end of the bin beside, which has
-    about as many values.
+    about as many values. So do tails, by the density of the logarithms of values.
+
+    Parameters
+    ----------
+    first, beyond : ndarray of float64, shape (n_bins,)
+        Starts and ends of the bins.
+    codes : ndarray of int64, shape (n_values,)
+    within : str or Scattered
+    rng : numpy.random.Generator
+    step : float
+        Width of a bin of one value.
     """
     if within in {"lower", "middle"}:
         return np.full(len(codes), 0.0 if within == "lower" else 0.5)
-    parts, reach, tapers = rng.random(len(codes)), np.ones(2), within == "tapered"
+    parts, reach = rng.random(len(codes)), np.ones(2)
     if isinstance(within, Scattered):
-        parts, reach, tapers = within.moved(codes, parts), within.reach, within.tapers
-    if tapers and len(widths) > 2:
+        parts, reach, within = within.moved(codes, parts), within.reach, within.within
+    bins = np.arange(len(first))
+    if within == "tails":
+        bins = np.flatnonzero(beyond - first > max(step, _ONE_VALUE * (beyond[-1] - first[0])))
+    if within in {"tapered", "tails"} and len(bins) > 2:
         for end, beside in ((0, 1), (-1, -2)):
-            in_end, rate = codes == end % len(widths), float(widths[end] / widths[beside] / reach[end])
-            fallen = -np.log1p(parts[in_end] * np.expm1(-rate)) / rate
-            parts[in_end] = 1 - fallen if end == 0 else fallen
+            at, near = bins[end], bins[beside]
+            ends = (first[at], beyond[at], beyond[near]) if end == 0 else (beyond[at], first[at], first[near])
+            outer, edge, inner = map(float, ends)
+            is_tail = within == "tails" and np.sign(inner) == np.sign(edge) and np.sign(outer) in {0, np.sign(edge)}
+            fall = _power_fall if is_tail and inner and edge else _even_fall
+            in_end = codes == at
+            parts[in_end] = fall(parts[in_end], outer, edge, inner, reach[end])
     return np.clip(parts, 0.0, np.nextafter(1.0, 0.0))
+
+
+def _even_fall(
+    parts: NDArray[np.float64], outer: float, edge: float, inner: float, reach: float
+) -> NDArray[np.float64]:
+    """Return parts of a bin, from its lower end, that fall off from its inner edge by an exponential distribution."""
+    rate = float(abs(outer - edge) / abs(edge - inner) / reach)
+    fallen = -np.log1p(parts * np.expm1(-rate)) / rate if rate else parts
+    return 1 - fallen if outer < edge else fallen
+
+
+def _power_fall(
+    parts: NDArray[np.float64], outer: float, edge: float, inner: float, reach: float
+) -> NDArray[np.float64]:
+    """Return parts of a bin, from its lower end, that fall off by a power of the value; zero is infinitely far."""
+    mean = abs(math.log(abs(edge)) - math.log(abs(inner))) * reach
+    length = abs(math.log(abs(outer)) - math.log(abs(edge))) if outer else math.inf
+    fallen = -np.log1p(parts * math.expm1(-length / mean)) * mean
+    values = edge * np.exp(fallen if abs(outer) > abs(edge) else -fallen)
+    return np.asarray((values - min(outer, edge)) / abs(outer - edge))

@@ -107,9 +107,9 @@ class Numeric(Binned):
         The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
     prefix, suffix : str
         Texts around numbers that are texts, such as ``$`` or `` %``, with their spaces.
-    minus : {"-", "typographic", "inner", "trailing", "brackets"}
+    minus : {"-", "typographic", "inner", "trailing", "brackets", "plus"}
         Form of negative numbers that are texts: a minus before the prefix, that of U+2212 there, a minus behind the
-        prefix or behind the digits, or brackets.
+        prefix or behind the digits, or brackets; with "plus" a minus, and a plus before all other numbers.
     outside, within, null
         See `Binned`.
     """
@@ -314,7 +314,7 @@ class Real(Numeric):
     bins : int, optional
         Number of bins of equal width.
     edges : sequence of float
-        Starts of the bins besides `low`, instead of `bins`.
+        Starts of the bins besides `low`, instead of `bins`; one at `high` makes a bin of this value alone.
     decimals : int, optional
         Digits after the point of decoded values; by default all digits of a double.
     decimal, thousands, prefix, suffix, minus, outside, within, null
@@ -351,9 +351,15 @@ class Real(Numeric):
     @property
     def value_labels(self) -> tuple[Label, ...]:
         """The bins."""
-        texts = short_texts([*self._starts.tolist(), float(self.high)])
+        texts = short_texts([*self._starts.tolist(), *([] if self._ends_in_heap else [float(self.high)])])
+        texts += texts[-1:] if self._ends_in_heap else []
         ends = [*(f"{t})" for t in texts[1:-1]), f"{texts[-1]}]"]
         return tuple(f"[{a}, {e}" for a, e in zip(texts[:-1], ends, strict=True))
+
+    @property
+    def _ends_in_heap(self) -> bool:
+        """True if the last bin has one value, the upper bound."""
+        return bool(self.edges) and self.edges[-1] == self.high
 
     @property
     def allowed(self) -> str:
@@ -398,7 +404,8 @@ class Real(Numeric):
             return self.of_steps(drawn(*self._grid, codes, self.within, rng))
         first, last = self.ends()
         low, high = first[codes], last[codes]
-        share = parts_of_bins(np.diff(np.append(first, float(self.high))), codes, self.within, rng)
+        beyond = np.append(first[1:], float(self.high))
+        share = parts_of_bins(first, beyond, codes, self.within, rng)
         values: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
         return values
 
@@ -429,7 +436,7 @@ class Real(Numeric):
         if not all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= _MAX_DOUBLE for n in numbers):
             yield "low, high and edges need finite numbers"
             return
-        rising = list(_order_problems(self.low, self.high, self.edges))
+        rising = list(_order_problems(self.low, self.high, self.edges[:-1] if self._ends_in_heap else self.edges))
         if self.high - self.low > _MAX_DOUBLE:
             rising.append("low and high are further apart than numbers of double precision reach")
         yield from rising
@@ -437,7 +444,9 @@ class Real(Numeric):
             yield "needs either bins or edges"
         elif self.bins is not None and not (type(self.bins) is int and 1 <= self.bins <= MOST_BINS):
             yield f"bins needs a whole number from 1 to {MOST_BINS:,}"
-        elif not rising and (np.diff(np.append(self._starts, float(self.high))) <= 0).any():
+        elif (
+            not rising and (np.diff(np.append(self._starts, [] if self._ends_in_heap else float(self.high))) <= 0).any()
+        ):
             yield "bins are too narrow for numbers of double precision"
         elif not rising:
             yield from self._decimal_problems()

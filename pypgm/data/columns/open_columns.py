@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.numeric import fraction_of
 from pypgm.data.columns.categorical import Categorical
-from pypgm.data.columns.column import NullKind, null_entry
+from pypgm.data.columns.column import NullKind, as_tuple, null_entry
 from pypgm.data.columns.numbers import Integer, Real, round_points
 
 Share = int | float | str | Fraction
@@ -76,13 +76,16 @@ class QuantileBins:
     Parameters
     ----------
     column : Integer or Real
-        Bounds, nulls and all else; its own bins do not matter. Its ``within="tapered"``, the default in schema files,
+        Bounds, nulls and all else; its own bins do not matter. Its ``within="tails"``, the default in schema files,
         spreads the largest numbers as those beside them, not evenly up to the bound.
     quantiles : int
         Number of bins, about: fewer where many records have one number, which is a bin of its own where it is several
-        quantiles at once, and the grid has it: each number where they are few, else round ones.
+        quantiles at once, and the grid has it: each number where they are few, else round ones, and both bounds.
     share : number
         Share of the budget, more than 0, spent on finding them.
+    heaps : sequence of number
+        Numbers that are publicly known to be frequent, such as 0 for amounts: each gets a bin of its own at no cost,
+        and the quantiles are those of all others.
 
     Examples
     --------
@@ -94,11 +97,15 @@ class QuantileBins:
     column: Integer | Real
     quantiles: int
     share: Share
+    heaps: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         _check_share(self.share)
         if not isinstance(self.column, Integer | Real):
             raise TypeError(f"quantiles are for an Integer or a Real, got {type(self.column).__name__}")
+        object.__setattr__(self, "heaps", as_tuple(self.heaps, "heaps needs a list of numbers"))
+        if problem := self._heap_problem():
+            raise ValueError(problem)
         if type(self.quantiles) is not int or not 2 <= self.quantiles <= _MOST_QUANTILES:
             raise ValueError(f"quantiles needs a whole number from 2 to {_MOST_QUANTILES:,}")
         object.__setattr__(self, "column", self.provisional)
@@ -110,25 +117,44 @@ class QuantileBins:
             return replace(self.column, width=self.column.high - self.column.low + 1, edges=())
         return replace(self.column, bins=1, edges=())
 
+    def _heap_problem(self) -> str:
+        """Return the problem of heaps that are no numbers of the column."""
+        column = self.column
+        for heap in self.heaps:
+            if isinstance(heap, bool) or not isinstance(heap, int | float) or not column.low <= heap <= column.high:
+                return f"heaps needs numbers from {column.low} to {column.high}, got {heap!r}"
+            decimals = 0 if isinstance(column, Integer) else column.decimals
+            if decimals is not None and round(heap, decimals) != heap:
+                return f"heaps needs numbers of {decimals} decimals, got {heap!r}"
+        return ""
+
     @property
     def grid(self) -> NDArray[np.float64]:
-        """Points where bins may begin: public ones between the bounds, all numbers if they are few, else round ones."""
+        """Points where bins may begin: all numbers if they are few, else round ones between the bounds, and these."""
         column = self.column
-        if isinstance(column, Integer):
-            points = self._within(round_points(column.low, column.high + 1, 0))
-            return points if points.size else np.array([float(column.high)])
-        points = self._within(round_points(column.low, column.high, column.decimals))
-        return points if points.size else np.array([(column.low + column.high) / 2])
+        is_whole = isinstance(column, Integer)
+        decimals = 0 if isinstance(column, Integer) else column.decimals
+        points = self._within(round_points(column.low, column.high + is_whole, decimals))
+        return np.unique([self._least, *points.tolist(), self._most])
+
+    @property
+    def _least(self) -> float:
+        """The lowest number of the column."""
+        first, _ = self.provisional.ends()
+        return float(first[0] / (self.column.per_unit or 1))
+
+    @property
+    def _most(self) -> float:
+        """The highest number of the column."""
+        _, last = self.provisional.ends()
+        return float(last[-1] / self.column.per_unit if self.column.per_unit else self.column.high)
 
     def _within(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points at which a bin may begin that has a number in it."""
         column = self.column
-        if isinstance(column, Integer):
-            return points[(points > column.low) & (points <= column.high)]
-        if column.decimals is not None:
-            first, last = (ends[0] / column.per_unit for ends in column.ends())
-            points = points[(points > first) & (points <= last) & (np.round(points, column.decimals) == points)]
-        return points[(points > column.low) & (points < column.high)]
+        if isinstance(column, Real) and column.decimals is not None:
+            points = points[np.round(points, column.decimals) == points]
+        return points[(points > self._least) & (points <= self._most)]
 
     def _after(self, point: float) -> float:
         """Return the next number after one."""
@@ -140,8 +166,8 @@ class QuantileBins:
     def closed(self, points: ArrayLike) -> Integer | Real:
         """Return the column with bins that begin at points of the grid; equal quantiles give one bin."""
         values, times = np.unique(np.asarray(points, dtype=np.float64), return_counts=True)
-        after = [self._after(value) for value in values[times > 1].tolist()]
-        starts = self._within(np.unique([*values.tolist(), *after])).tolist()
+        alone = [*values[times > 1].tolist(), *map(float, self.heaps)]
+        starts = self._within(np.unique([*values.tolist(), *alone, *map(self._after, alone)])).tolist()
         if not starts:
             return self.provisional
         if isinstance(self.column, Integer):
@@ -152,12 +178,13 @@ class QuantileBins:
         """Return the column as if its numbers were spread evenly; how many values open sets have does not matter."""
         del n_values
         grid = self.grid
-        return self.closed(grid[np.linspace(0, grid.size, self.quantiles + 1).astype(int)[1:-1]])
+        return self.closed(grid[np.linspace(1, max(grid.size - 1, 1), self.quantiles + 1).astype(int)[1:-1]])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of the column in a schema file."""
         fields = {name: value for name, value in self.column.to_dict().items() if name not in {"width", "edges"}}
-        return fields | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share)}}
+        heaps = {"heaps": list(self.heaps)} if self.heaps else {}
+        return fields | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share), **heaps}}
 
 
 OpenColumn = OpenSet | QuantileBins

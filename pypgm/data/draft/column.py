@@ -27,6 +27,9 @@ SHARE = 0.05
 BINS = 50
 """Number of bins of a column of numbers, about."""
 
+QUANTILES = 20
+"""Number of bins by quantiles, about."""
+
 _TOTAL_SHARE = 0.3  # of the budget, for all columns whose values or bins are found
 
 DISTINCT = 100_000
@@ -38,7 +41,6 @@ _READ = 5  # different numbers or dates beside them, at least
 _MARKS = (".", "\\N")  # for a missing value among booleans, where they mean nothing else
 _MAX_EXACT = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _FULL = 0.15  # of the records in one bin of several values, or with one of these: bins of quantiles are better
-_QUANTILES = 20
 _HEAVY = 0.2  # of the records with frequent values: these can be found, though most others come once
 _FREQUENT = 20  # records
 _NEARLY = 0.95  # of the values that are numbers beside a sign
@@ -258,7 +260,7 @@ class Seen:
         if not fields:
             return {}
         if _is_uneven(counts, width):
-            bins = {"quantiles": _QUANTILES, "share": SHARE}
+            bins = {"quantiles": QUANTILES, "share": SHARE}
             fields = {name: value for name, value in fields.items() if name not in {"width", "bins"}} | {"bins": bins}
         warn(fields, note("bounds"))
         if read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts)):
@@ -267,7 +269,7 @@ class Seen:
             warn(fields, note("far?", *map("{:.12g}".format, far)))
         if other := _other_marks(read, values):
             warn(fields, other)
-        return fields | read.marks_seen
+        return fields | ({} if self.is_typed else read.spelling_seen)
 
 
 def _boolean(values: Mapping[str, int]) -> dict[str, Any]:

@@ -60,6 +60,23 @@ class NumberReader:
         self.marks_seen: dict[str, str] = {}  # marks that came, as entries of a declaration
         self.low, self.high = math.inf, -math.inf
         self._around: tuple[str, str] | None = None
+        self._tails: set[str] = set()  # decimals with their point, two different ones at most
+        self._pluses: set[bool] = set()  # whether numbers above zero have one
+
+    @property
+    def spelling_seen(self) -> dict[str, str]:
+        """Entries of a declaration for marks that came, zeros behind each whole number, and a plus before others.
+
+        Examples
+        --------
+        >>> reader = NumberReader((".", ""))
+        >>> [reader.read(text) for text in ("+7.0", "-12.0")], reader.spelling_seen
+        ([7.0, -12.0], {'suffix': '.0', 'minus': 'plus'})
+        """
+        seen = dict(self.marks_seen)
+        if self.is_whole and len(self._tails) == 1 and (zeros := next(iter(self._tails))):
+            seen["suffix"] = zeros.replace(".", self.marks[0]) + seen.get("suffix", "")
+        return seen | ({"minus": "plus"} if self._pluses == {True} and "minus" not in seen else {})
 
     @property
     def is_plain(self) -> bool:
@@ -89,6 +106,10 @@ class NumberReader:
             self.marks_seen["decimal"] = ","
         if parts.minus not in {None, "-"}:
             self.marks_seen["minus"] = str(parts.minus)
+        if len(self._tails) < 2:
+            self._tails.add("e" if match[3] else match[2] or "")
+        if number > 0:
+            self._pluses.add("+" in text[:1] or "+" in parts.digits[:1])
         self.low, self.high = min(self.low, number), max(self.high, number)
         return number
 

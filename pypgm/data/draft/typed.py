@@ -4,31 +4,92 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from pypgm._base.terminal import escaped_json
+from pypgm.data.columns.bins import Outside
 from pypgm.data.columns.column import Column, as_tuple
 from pypgm.data.columns.dates import Resolution
 from pypgm.data.columns.numbers import Real
 from pypgm.data.columns.values import plain
-from pypgm.data.draft.column import BINS, SHARE, resolution_of, share_of_each
+from pypgm.data.draft.column import BINS, QUANTILES, SHARE, resolution_of, share_of_each
+from pypgm.data.schema.person import Person
 from pypgm.data.schema.schema_file import KINDS
-from pypgm.data.sources.layout import Family, decimals_of, family_of
+from pypgm.data.sources.layout import Family, decimals_of, family_of, is_ordered
 from pypgm.data.sources.source import Source
-from pypgm.domain import Label, listed
+from pypgm.domain import Label, listed, nearest
 
 _UNKNOWN: Any = "? what is publicly known"
 _KIND_OF = {family: kind.kind for kind in KINDS.values() if issubclass(kind, Column) for family in kind.families}
+_MANY = 1000  # whole numbers, of which bins of even width would blur the smaller ones
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MAY_BE_TEXTS = {"object", "null", "unknown"}  # types of any values or of none
 
 
+class Stated(NamedTuple):
+    """Public statements about columns, beside their types and bounds; see `Schema.from_types`."""
+
+    outside: Outside = "clip"
+    drop: Sequence[str] = ()
+    ids: Sequence[str] = ()
+    ordinal: Sequence[str] = ()
+    person: Person | Mapping[str, Any] | None = None
+
+    def checked(self, names: Iterable[str], bounds: Mapping[str, Any]) -> Stated:
+        """Return the statements with names as lists; ``ValueError`` for a name that is no column, or in two places."""
+        if self.outside not in {"refuse", "clip"}:
+            raise ValueError(f"outside must be clip or refuse, got {self.outside!r}: a schema has more, by column")
+        lists = {name: _names(name, getattr(self, name)) for name in ("drop", "ids", "ordinal")}
+        keys = _names("person", Person(**self.person).columns if isinstance(self.person, Mapping) else ())
+        keys = self.person.columns if isinstance(self.person, Person) else keys
+        for subject, given in (*lists.items(), ("person", keys)):
+            check_there(f"{subject} names", given, names)
+        places = {"drop": lists["drop"], "ids": lists["ids"], "bounds": list(bounds), "person": keys}
+        for one, other in itertools.combinations(places, 2):
+            both = [name for name in places[one] if name in places[other] and {one, other} != {"drop", "person"}]
+            if both:
+                raise ValueError(f"column {both[0]!r} is in {one} and in {other}, and can have one of both")
+        unlisted = [name for name in lists["ordinal"] if name in {*lists["drop"], *lists["ids"], *keys}]
+        if unlisted:
+            raise ValueError(f"column {unlisted[0]!r} is in ordinal, and is not read as values")
+        return self._replace(**lists)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that name persons."""
+        person = Person(**self.person) if isinstance(self.person, Mapping) else self.person
+        return () if person is None else person.columns
+
+    def entries(self) -> dict[str, Any]:
+        """Return the entries of a schema beside its columns."""
+        person = Person(**self.person) if isinstance(self.person, Mapping) else self.person
+        drop = list(self.drop)
+        return ({"drop": drop} if drop else {}) | ({} if person is None else {"person": person.to_dict()})
+
+
+def check_there(subject: str, given: Iterable[str], names: Iterable[str]) -> None:
+    """Raise ``ValueError`` where some names are no columns of a table."""
+    there = list(names)
+    if unknown := [name for name in given if name not in there]:
+        near = nearest(str(unknown[0]), there)
+        raise ValueError(f"{subject} {listed(list(map(repr, unknown)))}, and the table has no such column{near}")
+
+
+def _names(subject: str, given: object) -> list[str]:
+    return [given] if isinstance(given, str) else list(as_tuple(given, f"{subject} needs a list of columns"))
+
+
 def typed_draft(
-    source: Source, bounds: Mapping[str, Sequence[Any]], *, null: bool | Sequence[str] = True
+    source: Source,
+    bounds: Mapping[str, Sequence[Any]],
+    *,
+    null: bool | Sequence[str] = True,
+    stated: Stated = Stated(),  # noqa: B008 - an immutable tuple
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the draft of a schema file, and the columns whose public bounds are still missing.
 
@@ -38,22 +99,43 @@ def typed_draft(
     bounds : mapping of str to sequence
     null : bool or sequence of str
         See `Schema.from_types`.
+    stated : Stated
+        Further arguments of `Schema.from_types`.
     """
     types = source.layout.types
     bounds = {name: _as_list(name, known) for name, known in bounds.items()}
     nullable = _nullable(source, null)
     for subject, names in (("bounds name", bounds), ("null names", nullable)):
-        if unknown := [repr(name) for name in names if name not in types]:
-            raise ValueError(f"{subject} {listed(unknown)}, and the table has no such column")
+        check_there(subject, names, types)
+    stated = stated.checked(types, bounds)
     columns, missing = {}, []
     for name, kind in types.items():
+        if name in stated.ids:
+            columns[name] = {"kind": "id"}
+        if name in {*stated.drop, *stated.ids, *stated.keys}:
+            continue
         column, is_known = _column(name, kind, source.categories, bounds)
+        if column["kind"] in {"integer", "real", "date"}:
+            column["outside"] = stated.outside
+        if name in stated.ordinal:
+            column |= _ordinal(name, column)
         columns[name] = column | ({"null": True} if name in nullable else {})
         missing += [] if is_known else [name]
-    open_columns = [column for column in columns.values() if column["kind"] == "open"]
-    for column in open_columns:
-        column["share"] = share_of_each(len(open_columns))
-    return {"columns": columns}, missing
+    shared = [column for column in columns.values() if column["kind"] == "open"]
+    shared += [column["bins"] for column in columns.values() if isinstance(column.get("bins"), dict)]
+    for entry in shared:
+        entry["share"] = share_of_each(len(shared))
+    return {"columns": columns, **stated.entries()}, missing
+
+
+def _ordinal(name: str, column: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the entry of a column whose values have an order; ``ValueError`` where they are not listed."""
+    if column["kind"] == "categorical":
+        return {"ordinal": True}
+    if column["kind"] in {"open", "boolean"}:
+        why = "its values are found privately: list them in bounds, in their order" if column["kind"] == "open" else ""
+        raise ValueError(f"column {name!r} is in ordinal, and {why or 'is a boolean, which has no order'}")
+    return {}
 
 
 def _nullable(source: Source, null: bool | Sequence[str]) -> Sequence[str]:
@@ -65,7 +147,7 @@ def _nullable(source: Source, null: bool | Sequence[str]) -> Sequence[str]:
 
 
 def _column(
-    name: str, kind: str, listed_in_type: Mapping[str, Sequence[str]], bounds: Mapping[str, Sequence[Any]]
+    name: str, kind: str, listed_in_type: Mapping[str, Sequence[Label]], bounds: Mapping[str, Sequence[Any]]
 ) -> tuple[dict[str, Any], bool]:
     """Return the entry of a column in a schema file, without the share of an open one, and whether it is complete."""
     known = bounds.get(name)
@@ -75,7 +157,8 @@ def _column(
     given = listed_in_type.get(name) if known is None else known
     if given is not None and family in {"text", "any", "category"}:
         labels = [value if isinstance(value, Label) else str(plain(value)) for value in given]
-        return {"kind": "categorical", "values": labels}, True
+        ordinal = {"ordinal": True} if known is None and is_ordered(kind) else {}
+        return {"kind": "categorical", "values": labels, **ordinal}, True
     if not family:
         return {"kind": _UNKNOWN}, False
     if family in {"text", "any", "category"}:
@@ -90,10 +173,24 @@ def _column(
     if fields["kind"] == "date" and known is not None:
         fields["resolution"] = _resolution(fields["low"], fields["high"], has_times=family == "time")
     if fields["kind"] == "real":
-        fields |= {"bins": BINS, **_decimals(kind, known)}
-    elif fields["kind"] == "integer" and known is not None and high - low >= 2 * BINS:
-        fields["width"] = math.ceil((high - low + 1) / BINS)
+        fields |= {"bins": _quantiles(low, high), **_decimals(kind, known)}
+    elif fields["kind"] == "integer" and known is not None:
+        fields |= _bins_of_whole(low, high)
     return fields, known is not None
+
+
+def _bins_of_whole(low: int, high: int) -> dict[str, Any]:
+    """Return the bins of whole numbers: one each, some dozens of even width, or quantiles where they are many."""
+    if high - low >= _MANY:
+        return {"bins": _quantiles(low, high)}
+    return {"width": math.ceil((high - low + 1) / BINS)} if high - low >= 2 * BINS else {}
+
+
+def _quantiles(low: Any, high: Any) -> dict[str, Any]:  # noqa: ANN401 - of any type, until the column is declared
+    """Return bins by quantiles; zero, which many amounts are, has a bin of its own if it is one of the numbers."""
+    with contextlib.suppress(TypeError):
+        return {"quantiles": QUANTILES, "share": SHARE, **({"heaps": [0]} if low <= 0 <= high else {})}
+    return {"quantiles": QUANTILES, "share": SHARE}
 
 
 def _family(name: str, kind: str, known: Sequence[Any] | None) -> Family | Literal[""]:

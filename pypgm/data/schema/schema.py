@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,17 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column, Readable
 from pypgm.data.columns.derived import Derived
 from pypgm.data.columns.difference import Difference, Steps
+from pypgm.data.columns.listed_numbers import ListedNumbers, line_of, listed_line
 from pypgm.data.columns.made import Cells, Fake, Made, in_order, made_in_order
 from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.columns.within import values_within
 from pypgm.data.dataset import Dataset
 from pypgm.data.draft.draft import draft_schema
-from pypgm.data.draft.typed import draft_text, typed_draft
+from pypgm.data.draft.typed import Stated, draft_text, typed_draft
 from pypgm.data.draft.warnings import notes_of
 from pypgm.data.schema.declaration import Declaration
 from pypgm.data.schema.one_of import Block, Member, OneOf, blocks_of
+from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema.schema_file import declarations, read_object, with_mappings
@@ -79,6 +81,10 @@ class Relations:
             name: Steps(column, null=column.null)
             for name, column in whole.items()
             if isinstance(column, Binned) and (name in bases or name in firsts)
+        }
+        self._starts: dict[str, Steps | ListedNumbers] = {
+            **self._steps,
+            **{n: line for n in bases if (line := listed_line(whole[n])) is not None},
         }
         self._order, self.written = made_in_order(made, columns), whole
         for name in self._order:
@@ -134,7 +140,7 @@ class Relations:
                 combined[name] = steps.binned(codes[name])
             elif column.first in codes:  # else it is there for the difference from it alone
                 first = codes[column.first]
-                combined[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
+                combined[name], problem = column.coded(self._starts[column.first], first, steps, codes[name])
                 if problem is not None:
                     problems.append(problem.of(name, first_row, begin))
         for name, block in self._columns.items():
@@ -182,13 +188,13 @@ class Relations:
 
 def _second(name: str, first: str, columns: Mapping[str, Column], whole: Mapping[str, Column]) -> Column:
     """Return the column of dates or numbers that a difference is decoded to."""
-    column, base = columns[name], whole.get(first)
-    if base is None:
+    column, base = columns[name], line_of(whole.get(first))
+    if first not in whole:
         lost = f"no such column is read{nearest(first, columns)}"
         raise ValueError(f"column {name!r} is the difference from {first!r}, and {lost}")
-    if not isinstance(base, Binned):
+    if base is None:
         message = f"column {name!r} is a difference from {first!r}"
-        raise ValueError(f"{message}, which needs numbers or dates")  # noqa: TRY004 - of a schema that contradicts itself
+        raise ValueError(f"{message}, which needs numbers or dates")
     assert isinstance(column, Difference)
     try:
         return column.second(base)
@@ -485,6 +491,11 @@ class Schema(Declaration):
         bounds: Mapping[str, Sequence[Any]] | None = None,
         *,
         null: bool | Sequence[str] = True,
+        outside: Literal["clip", "refuse"] = "clip",
+        drop: Sequence[str] = (),
+        ids: Sequence[str] = (),
+        ordinal: Sequence[str] = (),
+        person: Person | Mapping[str, Any] | None = None,
         table: str | None = None,
     ) -> Schema | OpenSchema:
         """Return a schema from the names and types of a table, without reading a record.
@@ -504,14 +515,25 @@ class Schema(Declaration):
             Columns that are publicly known to have missing values; missing values in any other are refused.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
             have none in the table.
+        outside : {"clip", "refuse"}
+            Treatment of numbers and dates beyond the bounds: they move to the nearest bound, or the table is refused.
+        drop : sequence of str
+            Columns that are left out.
+        ids : sequence of str
+            Columns of numbers of records, which are never read: each synthetic record has a new one.
+        ordinal : sequence of str
+            Columns whose values in `bounds`, or by their type, are in an order that means something.
+        person : Person or mapping, optional
+            Columns that name the person of a record, and how many records are kept of each.
         table : str, optional
             Table of a DuckDB file.
 
         Raises
         ------
         ValueError
-            If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column, or
-            a type has no kind of column, as that of spans of time.
+            If bounds are missing: the message has a draft of the schema, to be completed. Or if an argument names a
+            column that the table has not, or one that another argument excludes, or a type has no kind of column, as
+            that of spans of time.
         TypeError
             If it is not a table, or bounds are no list.
 
@@ -526,7 +548,8 @@ class Schema(Declaration):
         >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
         Schema(age: integer 42, job: categorical 3)
         """
-        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null)
+        stated = Stated(outside, drop, ids, ordinal, person)
+        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null, stated=stated)
         if missing:
             names = listed([repr(name) for name in missing])
             needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"

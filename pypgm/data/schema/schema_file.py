@@ -337,6 +337,22 @@ def _rules(given: object) -> tuple[list[AnyRule | OneOf], list[str]]:
     return rules, wrong
 
 
+def with_orders(fields: Any) -> Any:  # noqa: ANN401 - it is checked afterwards
+    """Return the schema of a release file, in which listed values have an order only where it says so.
+
+    Releases before lists of numbers were ordered by themselves did not say that theirs are not.
+    """
+    if not isinstance(fields, Mapping) or not isinstance(fields.get("columns"), Mapping):
+        return fields
+    columns = {
+        name: {"ordinal": False, **entry}
+        if isinstance(entry, Mapping) and entry.get("kind") == "categorical"
+        else entry
+        for name, entry in fields["columns"].items()
+    }
+    return {**fields, "columns": columns}
+
+
 def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     """Return the column that an entry declares, or all that is wrong with it."""
     if isinstance(spec, list):
@@ -355,7 +371,7 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
         rest = {n: v for n, v in entries.items() if n != "bins"}
         bins = {n: v for n, v in entries["bins"].items() if n not in _NOTES}
-        of_bins = {"quantiles": True, "share": True}
+        of_bins = {"quantiles": True, "share": True, "heaps": False}
         wrong = _key_problems(kind.kind, rest, _keys(kind)) + _key_problems("bins", bins, of_bins)
         return (None, wrong) if wrong else _made(partial(_quantile_bins, kind, rest), bins)
     wrong = _key_problems(spec["kind"], entries, _keys(kind))
@@ -385,13 +401,17 @@ def _made(kind: Callable[..., _Declared], entries: Mapping[str, Any]) -> tuple[_
 
 
 def _quantile_bins(
-    kind: Callable[..., Any], entries: Mapping[str, Any], quantiles: int, share: float | str
+    kind: Callable[..., Any],
+    entries: Mapping[str, Any],
+    quantiles: int,
+    share: float | str,
+    heaps: Any = (),  # noqa: ANN401
 ) -> QuantileBins:
-    """Return the column of an entry whose bins are ``{"quantiles": 8, "share": 0.05}``."""
+    """Return the column of an entry whose bins are ``{"quantiles": 8, "share": 0.05, "heaps": [0]}``."""
     if "width" in entries or "edges" in entries:
         raise ValueError("bins by quantiles need no width and no edges")
     low, high = entries.get("low"), entries.get("high")
     one: dict[str, Any] = {} if kind is Integer else {"bins": 1}
     if kind is Integer and type(low) is int and type(high) is int and low <= high:
         one = {"width": high - low + 1}
-    return QuantileBins(kind(**{"within": "tapered", **entries}, **one), quantiles, share)
+    return QuantileBins(kind(**{"within": "tails", **entries}, **one), quantiles, share, heaps)
