@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pypgm.data.columns.dates import Resolution, has_short_years
+from pypgm.data.columns.dates import Resolution, clock_in, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
+from pypgm.data.draft.date_reader import DateReader, date_readers
 from pypgm.data.draft.key import LEAST, Key, is_all_different, is_spread, key_of
-from pypgm.data.draft.readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
+from pypgm.data.draft.readers import NumberReader, is_number
 from pypgm.domain import listed
 
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
@@ -81,16 +82,17 @@ class Seen:
         ]
         self._able = [] if self.is_typed else [written for written in able if written != marks]
         self.numbers: NumberReader | None = None if family in {"bool", "date", "time"} else NumberReader(marks)
-        forms = ["", *FORMATS, DIGITS] if not self.is_typed else [DIGITS] if family == "int" else [""]
-        self.dates = {form: DateReader(form) for form in forms if family != "bool"}
+        self.dates: dict[str, DateReader] | None = None  # until a value comes
 
     def add(self, texts: Iterable[str]) -> None:
         """Count values, and give up each way to read them that fails."""
         came = Counter(texts)
         self.rows += came.total()
         new = [text for text in came if text not in self.counts and text not in NULLS]
-        for form, reader in list(self.dates.items()):
-            if not _reads(reader, new):
+        if self.dates is None and new:
+            self.dates = date_readers(new, self._given[0])
+        for form, reader in list((self.dates or {}).items()):
+            if self.dates and not _reads(reader, new):
                 del self.dates[form]
         before = list(self.values)
         while self.numbers is not None and not _reads(self.numbers, new):
@@ -109,8 +111,7 @@ class Seen:
     @property
     def date_reader(self) -> DateReader | None:
         """Reader of the values as dates; None if they are not dates, or there are none."""
-        reader = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
-        return reader if reader is not None and reader.low <= reader.high else None
+        return next((reader for reader in (self.dates or {}).values() if reader.is_likely()), None)
 
     def key(self, name: str) -> Key | None:
         """Return the column as a key; None if neither its name nor its values look like one."""
@@ -156,10 +157,15 @@ class Seen:
         """Return the declaration of numbers or dates among which a few texts are unreadable, and these texts."""
         tried, rest = Seen(*self._given), Seen(*self._given)
         ways: list[DateReader | NumberReader]
-        ways = [*tried.dates.values(), *([tried.numbers] if tried.numbers else []), *map(NumberReader, tried._able)]
+        ways = [
+            *date_readers(values, self._given[0]).values(),
+            *([tried.numbers] if tried.numbers else []),
+            *map(NumberReader, tried._able),
+        ]
         for reader in ways if len(self.counts) < DISTINCT else ():
             odd = list(islice((text for text in values if not _reads(reader, [text])), _ODD + 1))
-            if len(odd) <= _ODD:
+            is_likely = not isinstance(reader, DateReader) or reader.is_likely()
+            if 0 < len(odd) <= _ODD and is_likely:
                 rest.add(Counter({text: count for text, count in values.items() if text not in odd}).elements())
                 return rest.declared()[0], sorted(odd)
         return {}, []
@@ -187,16 +193,19 @@ class Seen:
         dates = self.date_reader
         if dates is None:
             return {}
-        form = dates.form if self.is_typed or len(dates.written) > 1 else dates.form or next(iter(dates.written))
+        form = dates.form
         ends, warning = _date_ends(dates), _BOUNDS
-        if len(self.dates) > 1:
-            warning += f"; the format may be {' or '.join(self.dates)}"
+        if ends["resolution"] == "hour" and form == ("%Y-%m-%d %H:%M:%S" if self.is_typed else "%Y-%m-%dT%H:%M:%S"):
+            form = ""  # which is written like that
+        warning += dates.doubts([reader for reader in (self.dates or {}).values() if reader.is_likely()])
         if has_short_years(form):
             warning += _CENTURY
         days = {float(dates.read(text).toordinal()) for text in values}
         warning += _apart(sorted(days), lambda day: datetime.date.fromordinal(int(day)).isoformat())
         if dates.has_clock and ends["resolution"] != "hour":
-            warning += "; the time of day is left out" + (_HOURS if dates.has_times else "")
+            warning += (
+                f"; the time of day is drawn evenly{_HOURS}" if clock_in(form) else "; the time of day is left out"
+            )
         return {"kind": "date", **ends, **({"format": form} if form else {}), "warning": warning}
 
     def _number(self, values: Mapping[str, int]) -> dict[str, Any]:

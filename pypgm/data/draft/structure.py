@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.draft.column import NULLS
-from pypgm.data.draft.readers import DateReader
+from pypgm.data.draft.date_reader import DateReader
 
 _MAX_VALUES = 10_000  # values of a column that others may depend on
 _FIRST_ROWS = 200  # records, by which most pairs are told apart
