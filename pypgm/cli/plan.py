@@ -220,5 +220,5 @@ def _facts(plan: Plan, opened: Sequence[_Opened]) -> dict[str, Any]:
     counts = [{"columns": list(c), "numbers": n, "noise": s} for c, n, s in measured]
     fields |= {name: 100 * fields[name] for name in ("error", "low", "high")}
     points += [{"columns": [column.column], "points": 100.0} for column in opened if not column.n_found]
-    found = [{k: v for k, v in c._asdict().items() if k != "records"} | {"n_found": c.n_found} for c in opened]
-    return fields | {"points": points, "counts": counts, "open": found}
+    columns = [{k: v for k, v in c._asdict().items() if k != "records"} | {"n_found": c.n_found} for c in opened]
+    return fields | {"points": points, "counts": counts, "open": columns}

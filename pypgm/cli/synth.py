@@ -169,7 +169,7 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
     rows = [
         *promise_rows(facts.release.promise),
         ("records", f"{synthetic.n_records:,} synthetic, of {facts.records_text}"),
-        *quality_rows(facts.quality),
+        *quality_rows(facts.quality, facts.as_values),
         ("lost", "; ".join(facts.losses.sentences()) or "nothing: every value is as it was"),
         ("files", f"{arguments.out}  the synthetic records"),
         ("", f"{kept}  the release, as public as they are: more records, any answer"),

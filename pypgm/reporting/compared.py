@@ -242,7 +242,7 @@ def compare_texts(
     for a, b in itertools.islice(itertools.combinations(columns, 2), 0, None, step):
         n = b.n_pooled
         codes = [pa * n + pb for pa, pb in zip(a.pooled, b.pooled, strict=True)]
-        pairs[a.name, b.name] = _apart(codes, a.n_pooled * n)
+        pairs[a.name, b.name] = apart(codes, a.n_pooled * n)
     only = tuple(n for n in first if n not in second), tuple(n for n in second if n not in first)
     values = tuple({c.name: c.typed(i) for c in columns} for i in range(2))
     return ComparedTables(sizes, tuple(column.pair() for column in columns), pairs, only, made, values)
@@ -317,12 +317,12 @@ class _Column:
             encoded = [column.encode(np.where(texts == "", null, texts)) for texts in self.texts]
         if any(problem is not None for _, problem in encoded):
             return None
-        return _apart([codes for codes, _ in encoded], column.size)[0]
+        return apart([codes for codes, _ in encoded], column.size)[0]
 
     def _binned(self) -> tuple[list[NDArray[np.int64]], int]:
         """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is not a number at all."""
         values, counts = np.unique(self.values[0][np.isfinite(self.values[0])], return_counts=True)
-        starts = values if values.size <= _BINS else _starts(values, counts)
+        starts = bins_of(values, counts)
         codes = []
         for numbers, texts in zip(self.values, self.texts, strict=True):
             # A number between two of few values is neither of them.
@@ -337,7 +337,7 @@ class _Column:
         return self.values[at] if self.values else np.array([t or None for t in self.texts[at].tolist()], dtype=object)
 
     def pair(self) -> ColumnPair:
-        points, chance = _apart(self.codes, self.n_codes)
+        points, chance = apart(self.codes, self.n_codes)
         facts = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
         there = [v[np.isfinite(v)] for v in self.values]
         if not there or not min(v.size for v in there):
@@ -347,8 +347,23 @@ class _Column:
         return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), self.note, self.in_bins)
 
 
-def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the starts of bins of about equally many records; a frequent value has its own bin."""
+def is_read_as_number(column: Column) -> bool:
+    """Return whether values of a column are compared as numbers or dates, so that many of them are pooled in bins."""
+    return column.reader() is not None or all(not math.isnan(number_in(str(v))) for v in column.value_labels or ("",))
+
+
+def bins_of(values: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the starts of bins of about equally many records: few values, and frequent ones, have their own bins.
+
+    Parameters
+    ----------
+    values : ndarray, shape (values,)
+        Different values, rising.
+    counts : ndarray of int, shape (values,)
+        Number of records of each.
+    """
+    if values.size <= _BINS:
+        return values.astype(np.float64)
     heaps = np.flatnonzero(counts * _BINS >= counts.sum())
     rest = np.delete(np.arange(values.size), heaps)
     ranks = np.cumsum(counts[rest]) - 1
@@ -398,7 +413,7 @@ def _pooled(codes: Sequence[NDArray[np.int64]], n_codes: int) -> tuple[list[NDAr
     return [book[column] for column in codes], len(most) + 1
 
 
-def _apart(codes: Sequence[NDArray[np.int64]], n_codes: int) -> Both:
+def apart(codes: Sequence[NDArray[np.int64]], n_codes: int) -> Both:
     """Return the percentage of records to change, and that expected of two samples of the same people."""
     counts = [np.bincount(table, minlength=n_codes) for table in codes]
     shares = [table / table.sum() for table in counts]

@@ -27,6 +27,7 @@ from pypgm.privacy.promise import Promise, odds
 from pypgm.privacy.relation import Privacy
 from pypgm.released import Released
 from pypgm.report import warned_lines
+from pypgm.reporting.as_values import AsValues, as_values
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares
 from pypgm.reporting.words import many, percent, records_text
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pypgm.privacy.ledger_report import LedgerReport
+
+
+_HEAVY = 1 / 3  # of the records in one bin, from which on its values decide the median and most of the mean
 
 
 class Losses(NamedTuple):
@@ -56,6 +60,8 @@ class Losses(NamedTuple):
         Columns that were left out.
     missing : mapping of str to float
         Columns that may have missing values, and their share, 0 .. 1, by the release: partly noise.
+    heavy : mapping of str to str
+        Columns of which one bin holds more than a third of the records, by the release: their share and the bin.
     persons : mapping of str to int
         The columns that name persons, as one text, and the most records kept of each person.
     """
@@ -67,6 +73,7 @@ class Losses(NamedTuple):
     made: Mapping[str, str]
     dropped: tuple[str, ...]
     missing: Mapping[str, float] = MappingProxyType({})
+    heavy: Mapping[str, str] = MappingProxyType({})
     persons: Mapping[str, int] = MappingProxyType({})
 
     @property
@@ -94,6 +101,8 @@ class Losses(NamedTuple):
         ]
         if self.coarsened:
             sentences.append(f"coarsened: {_listed(self.coarsened)}")
+        if self.heavy:
+            sentences.append(f"in one bin: {_listed(self.heavy)}: medians and means are coarse")
         if self.cut:
             sentences.append(f"beyond their bounds: {_listed(self.cut)}")
         if self.other:
@@ -133,7 +142,20 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     lost = dict(_lost_to_other(model, schema))
     made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items() if name in schema.unread}
     kept = {n: columns[n].n_values for n in other}
-    return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, persons)
+    heavy = dict(_heavy_bins(model, schema))
+    return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, heavy, persons)
+
+
+def _heavy_bins(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield each column of which one bin of several values holds more than a third of the records."""
+    total = max(model.total, 1e-300)
+    for name, column in schema.columns.items():
+        if isinstance(column, Binned) and column.coarseness:
+            counts = model.project(name).values[: column.n_values]
+            largest, (first, last) = int(counts.argmax()), column.ends()
+            if counts[largest] > total * _HEAVY and first[largest] != last[largest]:
+                bin_text = (column.labels or ())[largest]
+                yield name, f"{percent(float(counts[largest]) / total)} of records in {bin_text}"
 
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
@@ -206,6 +228,12 @@ class Facts:
         known = self.release._known if isinstance(model, Model) and model.recipe is not None else None
         return quality_of(model, progress=self.progress, known=known, emptied=emptied)
 
+    @cached_property
+    def as_values(self) -> AsValues | None:
+        """Expected errors of columns as files have them, if the schema loses anything and errors are known."""
+        schema, quality = self.release.schema, self.quality
+        return None if schema is None or quality is None else as_values(quality, schema)
+
     @property
     def made_by(self) -> str:
         """Mechanism and version of pypgm that made it, as far as the file says."""
@@ -260,6 +288,7 @@ class Facts:
             "records_are_public": release.privacy.total_is_public,
             "columns": {a: release.model.domain.size((a,)) for a in release.model.domain},
             "quality": quality_dict(self.quality),
+            "as_values": self.as_values and self.as_values.to_dict(),
             "lost": {name: list(v) if isinstance(v, tuple) else dict(v) for name, v in lost._asdict().items()},
             "budget": shares_dict(self.shares, laws=ledger),
             "warnings": self.warnings,

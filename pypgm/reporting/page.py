@@ -23,7 +23,7 @@ from pypgm.released import Released
 from pypgm.reporting.audited import AuditReport, audit_facts
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid, squares_of
 from pypgm.reporting.facts import Facts, shares_of
-from pypgm.reporting.quality import Quality
+from pypgm.reporting.quality import Quality, rounded
 from pypgm.reporting.shares import ledger_lines
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, many, percent
@@ -145,6 +145,7 @@ def _part(part: Part) -> dict[str, Any]:
         "is_public": release.privacy.total_is_public,
         "warnings": facts.remarks,
         "quality": quality,
+        "as_values": facts.as_values,
         "columns": [_column(part, name) for name in names[:_PICTURES]],
         "n_columns": len(names),
         "pairs": [(p, quality.shown(p), quality.basis[p]) for p in [*pairs, *unknown][:_LISTED]] if quality else [],
@@ -213,6 +214,10 @@ def _column(part: Part, name: str) -> dict[str, Any]:
         notes.append("even shares, nothing is known")
     if name in lost.cut:
         notes.append(f"values beyond its bounds: {lost.cut[name]}")
+    if name in lost.heavy:
+        notes.append(f"in one bin: {lost.heavy[name]}: medians and means are coarse")
+    if facts.as_values is not None and name in facts.as_values.points:
+        notes.append(f"{rounded(facts.as_values.points[name])} as values")
     off = "" if quality is None else quality.reason((name,)) or f"{quality.shown((name,))} points off"
     return {"name": name, "picture": picture, "off": off, "notes": notes, "size": domain.size((name,))}
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pypgm.privacy.ledger_report import LedgerReport
     from pypgm.privacy.promise import Promise
     from pypgm.released import Released
+    from pypgm.reporting.as_values import AsValues
     from pypgm.reporting.facts import Facts
     from pypgm.reporting.quality import Quality
     from pypgm.reporting.shares import Share
@@ -102,8 +103,8 @@ def promise_rows(promise: Promise) -> Rows:
     return [("guarantee", promise.strength), ("protects", promise.covered)]
 
 
-def quality_rows(quality: Quality | None) -> Rows:
-    """Return the rows of the expected errors, for columns and for pairs."""
+def quality_rows(quality: Quality | None, values: AsValues | None = None) -> Rows:
+    """Return the rows of the expected errors, for columns, their values as files have them, and pairs."""
     if quality is None:
         return [("columns", "their errors are not known for this kind of release")]
     columns, pairs = quality.of("columns"), quality.of("pairs")
@@ -111,10 +112,12 @@ def quality_rows(quality: Quality | None) -> Rows:
     unknown = [("", text) for text in quality.unknown_texts()]
     if mean is None:
         return [("columns", "no error is known"), *unknown]
-    named = [f"{name}{NO_BREAK}{rounded(points)}" for (name,), points in columns.items()]
-    shown = named if len(named) <= _NAMED + 1 else [*named[:_NAMED], f"… {named[-1]}"]
+    shown = _worst({name: points for (name,), points in columns.items()})
     of = f" of {len(columns):,} of {len(columns) + len(quality.unknown('columns')):,}" if unknown else ""
-    rows = [("columns", f"{rounded(mean)} points off on average{of}: {', '.join(shown)}"), *unknown]
+    rows = [("columns", f"{rounded(mean)} points off on average{of}: {shown}"), *unknown]
+    if values is not None:
+        how = 'numbers compared by twentieths, with what "other" and bins lose'
+        rows.append(("as values", f"{rounded(values.mean)} points off on average, {how}: {_worst(values.points)}"))
     if of_pairs is not None:
         text = f"{rounded(of_pairs)} points off on average"
         if len(pairs) > 1:
@@ -122,6 +125,12 @@ def quality_rows(quality: Quality | None) -> Rows:
             text += f", from {pair_text(best, pairs)} to {pair_text(worst, pairs)}"
         rows += [("pairs", "; ".join([text, *_guessed(quality)]))]
     return [*rows, ("", _POINTS)]
+
+
+def _worst(points: Mapping[str, float]) -> str:
+    """Return the points of the first columns and of the last one, given the worst first."""
+    named = [f"{name}{NO_BREAK}{rounded(off)}" for name, off in points.items()]
+    return ", ".join(named if len(named) <= _NAMED + 1 else [*named[:_NAMED], f"… {named[-1]}"])
 
 
 def pair_text(pair: Clique, points: Mapping[Any, float]) -> str:
@@ -141,7 +150,7 @@ def _guessed(quality: Quality) -> Iterator[str]:
 
 def _table_rows(facts: Facts) -> Rows:
     """Return the rows of the mechanism, the records, the expected errors and the losses."""
-    rows = [("made by", facts.made_by), ("records", facts.records_text), *quality_rows(facts.quality)]
+    rows = [("made by", facts.made_by), ("records", facts.records_text), *quality_rows(facts.quality, facts.as_values)]
     if facts.quality and facts.quality.largest_error:
         column, records = facts.quality.largest_error
         rows.append(("largest error", f"± {records:,.3g} ({LEVEL_TEXT}) records, in a count of {column[0]}"))

@@ -138,6 +138,11 @@ class Column(ABC):
         """Labels of those codes; None where the codes are their own."""
 
     @property
+    def value_texts(self) -> list[str]:
+        """Texts of those codes in a file."""
+        return list(map(str, range(self.n_values) if self.value_labels is None else self.value_labels))
+
+    @property
     def other_label(self) -> str | None:
         """Label of all values that are not declared; None where they have no code."""
         return None
@@ -300,8 +305,7 @@ class Column(ABC):
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return the result of `texts` for values that were drawn."""
         if values is None:
-            known = self.value_labels
-            texts = list(map(str, range(self.n_values) if known is None else known))
+            texts = self.value_texts
             texts += [] if self.other_label is None else [self.other_label]
             return taken([*texts, *(kind.text for kind in self.null_kinds)], codes)
         return np.array([*map(str, values.tolist()), None], object)[:-1]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pypgm.data.draft.blocks import one_of_rules
 from pypgm.data.draft.by_type import TypeEvidence
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft.key import Key, is_filler
@@ -28,7 +29,7 @@ _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
-_ENTRIES = ("comment", "codes", "warning", "person", "columns", "proposals", "drop")  # of a draft, in their order
+_ENTRIES = ("comment", "codes", "warning", "person", "columns", "rules", "proposals", "drop")  # in their order
 _DAY = 86_400  # seconds
 _LENGTHS = {  # of units in seconds, the shortest and the longest
     "hour": (3600, 3600),
@@ -76,7 +77,10 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
         raise ValueError(f"{opened.name} has no column to declare: {why}")
     _share_out(columns)
     draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns} | ({"drop": dropped} if dropped else {})
-    derived = _point_out(draft, structure.dependences, structure.blanks)
+    if rules := one_of_rules(columns, structure.blocks):
+        draft["rules"] = rules
+    members = {name for rule in rules for name in rule["one_of"]}
+    derived = _point_out(draft, structure.dependences, structure.blanks, members)
     dates = {name: fields for name, fields in columns.items() if fields["kind"] == "date" and name not in derived}
     _point_out_orders(draft, dates, structure.orders)
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
@@ -161,7 +165,7 @@ def _is_costly(fields: Mapping[str, Any]) -> bool:
     return fields["kind"] == "open" or isinstance(fields.get("bins"), Mapping)
 
 
-def _point_out(draft: dict[str, Any], dependences: Dependences, blanks: Blanks) -> set[str]:
+def _point_out(draft: dict[str, Any], dependences: Dependences, blanks: Blanks, members: Collection[str]) -> set[str]:
     """Return columns that follow from others in the records, and propose declarations that keep them so."""
     columns, derived = draft["columns"], set()
     for base, other, images in dependences.pairs():
@@ -173,7 +177,7 @@ def _point_out(draft: dict[str, Any], dependences: Dependences, blanks: Blanks) 
             propose(draft, other, note("follows", base), {"kind": "derived", "from": base, "mapping": mapping})
             derived.add(other)
     for base, other, values in blanks.pairs():
-        if base in columns and other in columns and other not in derived:
+        if base in columns and other in columns and other not in derived and base not in members:
             unless = base if not set(NULLS) & set(values) and columns[base].get("null") else None
             named = {base: values[0] if len(values) == 1 else values} if unless is None or len(values) < 2 else base
             if named is not base and _is_costly(columns[base]):

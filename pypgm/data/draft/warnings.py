@@ -70,7 +70,10 @@ CODES: dict[str, Code] = {
     "equal": Code(
         "it equals {} in each record that has it: if it always does, kind derived makes it exact", "another column"
     ),
-    "one_of": Code("exactly one of {} is true in each record: if it always is, a rule keeps it so", "several columns"),
+    "one_of": Code(
+        "exactly one of these columns is true in each record, and the rule keeps it so: if a record may have none or "
+        "several, delete the rule"
+    ),
     "never": Code(
         "some of its values never come with some of {}, though many records would be expected: if they never can, a "
         "rule keeps it so",
