@@ -238,6 +238,10 @@ class Column(ABC):
         other.__dict__.update(changed)
         return other
 
+    def with_null(self, text: str) -> Column:
+        """Return the column with a code for nulls, which has none yet."""
+        return self._with(null=(text,))
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The smallest unsigned type that holds the codes."""
