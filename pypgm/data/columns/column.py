@@ -118,12 +118,12 @@ class Column(ABC):
         read = ((read_number(text), kind) for text, kind in self.null_texts.items())
         return {number: kind for number, kind in read if number is not None}
 
-    def kind_of_null(self, number: Exact) -> int | None:
+    def kind_of_null(self, value: Exact) -> int | None:
         """Return the place of the kind of missing value that a number means; None if it means none."""
         if number in {math.inf, -math.inf}:  # by the text that a file has for it
             return self.null_texts.get("inf" if number > 0 else "-inf")
         numbers: Mapping[Any, int] = self.null_numbers
-        return numbers.get(number)
+        return numbers.get(value)
 
     @cached_property
     def none_kind(self) -> int:
