@@ -19,6 +19,7 @@ from pypgm.data.sources.duckdb_file import is_database
 from pypgm.data.sources.files import as_path, check_no_pipe
 from pypgm.data.sources.frames import Frame, as_columns
 from pypgm.data.sources.parquet import is_parquet
+from pypgm.data.sources.paths import is_several
 from pypgm.data.sources.source import Source, open_source, value_texts
 from pypgm.files.stored_model import ReleasedModel
 from pypgm.release import Release
@@ -74,7 +75,7 @@ def compare(
 
 def is_table(path: str) -> bool:
     """Return whether a file is a table and no release, by its name or its beginning."""
-    if path.endswith((".csv", ".csv.gz")) or is_parquet(path) or is_database(path):
+    if path.endswith((".csv", ".csv.gz")) or is_parquet(path) or is_database(path) or is_several(path):
         return True
     check_no_pipe(path, "a table or a release")
     with as_path(path).open("rb") as file:

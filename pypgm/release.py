@@ -17,6 +17,7 @@ from pypgm.data import Schema, write_table
 from pypgm.data.schema.evidence import read_evidence
 from pypgm.data.schema.rules import drawn_by_rules
 from pypgm.data.schema.schema import as_schema
+from pypgm.data.schema.schema_file import with_orders
 from pypgm.data.sources.frames import check_library
 from pypgm.data.sources.layout import Layout
 from pypgm.domain import as_clique, as_cliques
@@ -97,7 +98,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "options": stored["options"],
         "version": stored["pypgm"],
         "log": tuple(log),
-        "schema": as_schema(Schema.from_dict(stored["schema"])) if "schema" in stored else None,
+        "schema": as_schema(Schema.from_dict(with_orders(stored["schema"]))) if "schema" in stored else None,
         "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
         "unmeasured": stored.get("unmeasured", "not asked"),
     }

@@ -7,7 +7,7 @@ import re
 
 __all__ = ["Page", "check_whole"]
 
-_VOID = {"meta", "link", "br", "rect", "line", "circle"}
+_VOID = {"meta", "link", "br", "rect", "line", "circle", "input"}
 
 
 class Page(html.parser.HTMLParser):

@@ -106,7 +106,7 @@ RUNNABLE = [name for name in mechanism_names() if not needs_more(name)]
 def add_verb(
     commands: Verbs,
     name: str,
-    run: Callable[[argparse.Namespace], None],
+    run: Callable[[argparse.Namespace], int | None],
     *,
     summary: str,
     about: str | None = None,

@@ -32,7 +32,9 @@ examples:
   pypgm demo
       all steps on a small built-in table; nothing to prepare
   pypgm schema init people.csv --out schema.json
-      a draft of a table's schema, to be edited
+      a draft of a table's schema, to be confirmed
+  pypgm schema check schema.json
+      what the draft left open, one question at a time
   pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv --model people.pgm
       synthetic records, and the release for later questions
   pypgm sample people.pgm --rows 1000 --given sex=F --out women.csv
@@ -79,16 +81,16 @@ def main(argv: Sequence[str] | None = None) -> int:
                     warnings.simplefilter("ignore", said)
                 # A command ended by Ctrl-C hands out nothing, and says so.
                 warnings.simplefilter("ignore", EstimateInterruptedWarning)
-                arguments.run(arguments)
+                status: int | None = arguments.run(arguments)
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
-            status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
+            failed, message = _verdict(error.cause if isinstance(error, PaidError) else error)
             if isinstance(error, PaidError):
                 message = f"{message or 'the reader of the output has closed it'}; {error}"
             if message:
                 _print_message(message)
-            return status
-    return 0
+            return failed
+    return status or 0
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pypgm.data.columns.derived_images import read_names
 from pypgm.data.draft.typed import draft_text, typed_draft
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_schema
-from pypgm.data.sources.source import EncodedRecords, Source
+from pypgm.data.sources.source import CountedRecords, EncodedRecords, Source
 from pypgm.domain import Domain, as_cliques
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.privacy.budget import Budget
@@ -147,6 +147,9 @@ def _declared(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:
     """Return the schema from a schema argument."""
     if schema is None and isinstance(source, EncodedRecords):
         return source.frame.schema or Schema.of(source.frame.domain)
+    if schema is None and isinstance(source, CountedRecords):
+        known: Schema = source.table.schema
+        return known
     if schema is None:
         draft, missing = typed_draft(source, {})
         message = "a schema is needed, with the public knowledge of each column; a draft with its names and types"

@@ -217,3 +217,39 @@ def test_typed_tables(tmp_path, format_):
         data = schema.encode(table if format_ == "arrow" else pytest.importorskip("polars").from_arrow(table))
     assert data.columns["s0..s3"].tolist() == place.tolist()
     assert draft_schema(columns)["columns"]["s0"]["kind"] == "boolean"
+
+
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
+@pytest.mark.parametrize("seed", range(2))
+def test_a_draft_as_it_is_keeps_the_blocks_of_a_table_of_forest_cover(seed):
+    rng = np.random.default_rng(seed)
+    soils, _ = block(3000, 20, seed, prefix="Soil_Type")
+    areas, _ = block(3000, 4, seed, prefix="Wilderness_Area")
+    numbers = {f"x{i}": rng.integers(0, 40, 3000).tolist() for i in range(11)}
+    flags = {f"f{i}": rng.integers(0, 2, 3000).tolist() for i in range(11)}
+    columns = {**numbers, **areas, **soils, **flags}
+    draft = draft_schema(columns)
+    assert [rule["one_of"] for rule in draft["rules"]] == [list(areas), list(soils)]
+    assert all("exactly one" in rule["warning"] for rule in draft["rules"])
+    release = pypgm.synthesize(columns, draft, epsilon=2, delta=1e-9, unsafe_seed=seed)
+    decoded = release.schema.decode(release.synthetic_data(rng=seed), rng=0)
+    for names in (areas, soils):
+        assert (sum(decoded[name].astype(int) for name in names) == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_draft_finds_the_planted_blocks_and_no_others(seed):
+    rng = np.random.default_rng(seed)
+    words = [(0, 1), (False, True), ("no", "yes"), ("N", "Y")][seed % 4]
+    size = int(rng.integers(3, 9))
+    planted, _ = block(300, size, seed, words)
+    flags = {f"f{i}": [words[int(v)] for v in rng.random(300) < rng.choice([0.02, 0.3, 0.5])] for i in range(6)}
+    columns = {**flags, **planted}
+    order = list(columns) if seed % 2 else list(rng.permutation(list(columns)))
+    found = [rule["one_of"] for rule in draft_schema({name: columns[name] for name in order}).get("rules", [])]
+    assert [sorted(names) for names in found] == [sorted(planted)]
+    assert "rules" not in draft_schema(flags)
+    broken = {name: list(values) for name, values in planted.items()}
+    one = next(name for name in broken if broken[name][-1] == words[1])
+    broken[one][-1] = words[0]
+    assert "rules" not in draft_schema(flags | broken)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +18,7 @@ from pypgm.data.columns.column import taken, unless_flag
 from pypgm.data.columns.values import Exact, is_missing, is_number, plain, read_number, spelled_number
 from pypgm.domain import Label, listed
 
+_MOST_DECIMALS = 9
 _FLAGS = {"true": True, "false": False}
 
 
@@ -27,10 +31,12 @@ class Categorical(Closed):
     values : sequence of str, int, float or bool
         The values, in the order of their codes. A number of a table is recognized by its value, whatever its type and
         spelling, a text by its text: see "How a value is matched" in docs/your_table.md.
-    ordinal : bool
-        Whether that order means something.
+    ordinal : bool, optional
+        Whether that order means something; by default it does if all values are numbers that rise.
     other : bool or str
         The label of all values that are not listed; True is "other". Without it they are refused.
+    decimals : int, optional
+        Digits after the point of numbers in a file: with 2, 0 is written as ``0.00``.
     null
         See `Column`.
 
@@ -47,8 +53,9 @@ class Categorical(Closed):
     """
 
     values: Sequence[Label]
-    ordinal: bool = False
+    ordinal: bool | None = None
     other: bool | str = False
+    decimals: int | None = None
     kind = "categorical"
     may_have_other = True
 
@@ -58,6 +65,7 @@ class Categorical(Closed):
         plain = (value.item() if isinstance(value, np.generic) else value for value in self.values)
         object.__setattr__(self, "values", tuple(plain))
         object.__setattr__(self, "other", "other" if self.other is True else self.other)
+        object.__setattr__(self, "ordinal", self._rises if self.ordinal is None else self.ordinal)
         super().__post_init__()
 
     @property
@@ -78,7 +86,24 @@ class Categorical(Closed):
     @property
     def is_ordinal(self) -> bool:
         """True if the order of the values means something."""
-        return self.ordinal
+        return bool(self.ordinal)
+
+    @property
+    def has_numbers(self) -> bool:
+        """True if all values are finite numbers."""
+        return bool(self.values) and all(
+            isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= sys.float_info.max for v in self.values
+        )
+
+    @property
+    def _rises(self) -> bool:
+        values: Any = self.values
+        return self.has_numbers and all(one < other for one, other in itertools.pairwise(values))
+
+    @property
+    def value_texts(self) -> list[str]:
+        """Texts of the values in a file."""
+        return list(map(str, self.values)) if self.decimals is None else [f"{v:.{self.decimals}f}" for v in self.values]
 
     @property
     def value_types(self) -> frozenset[type]:
@@ -97,11 +122,20 @@ class Categorical(Closed):
         others = [] if self.other_label is None else [self.other_label]
         return taken([*self.value_labels, *others, *[None] * len(self.null_kinds)], codes)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry of the column in a schema file, which has no order where none is expected."""
+        fields = super().to_dict()
+        if not self.ordinal and not self._rises:
+            del fields["ordinal"]
+        return fields
+
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
         yield from unless_flag("ordinal", self.ordinal)
         if self.other is not False and self.other_label is None:
             yield f"other needs true, false or a text that is its label, got {self.other!r}"
+        if self.decimals is not None:
+            yield from self._decimal_problems()
         if not self.values and self.other_label is None:
             yield "needs at least one label, got an empty list"
         wrong = [value for value in self.values if not isinstance(value, Label) or is_missing(value)]
@@ -109,6 +143,14 @@ class Categorical(Closed):
             yield f"needs labels that are text or numbers, got {value!r}"
         if not wrong and all(isinstance(text, str) for text in self.nulls):
             yield from dict.fromkeys(self._alike())
+
+    def _decimal_problems(self) -> Iterator[str]:
+        if not (type(self.decimals) is int and 0 <= self.decimals <= _MOST_DECIMALS):
+            yield f"decimals needs a whole number from 0 to {_MOST_DECIMALS}"
+        elif not self.has_numbers:
+            yield "decimals is for values that are numbers"
+        elif any(Decimal(str(v)) != round(Decimal(str(v)), self.decimals) for v in self.values):
+            yield f"a value has more than {self.decimals} decimals"
 
     def _alike(self) -> Iterator[str]:
         """Yield the problems of labels that one value would match two of."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -119,6 +120,8 @@ class Column(ABC):
 
     def kind_of_null(self, number: Exact) -> int | None:
         """Return the place of the kind of missing value that a number means; None if it means none."""
+        if math.isinf(number):  # by the text that a file has for it
+            return self.null_texts.get("inf" if number > 0 else "-inf")
         numbers: Mapping[Any, int] = self.null_numbers
         return numbers.get(number)
 
@@ -136,6 +139,11 @@ class Column(ABC):
     @abstractmethod
     def value_labels(self) -> tuple[Label, ...] | None:
         """Labels of those codes; None where the codes are their own."""
+
+    @property
+    def value_texts(self) -> list[str]:
+        """Texts of those codes in a file."""
+        return list(map(str, range(self.n_values) if self.value_labels is None else self.value_labels))
 
     @property
     def other_label(self) -> str | None:
@@ -300,8 +308,7 @@ class Column(ABC):
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return the result of `texts` for values that were drawn."""
         if values is None:
-            known = self.value_labels
-            texts = list(map(str, range(self.n_values) if known is None else known))
+            texts = self.value_texts
             texts += [] if self.other_label is None else [self.other_label]
             return taken([*texts, *(kind.text for kind in self.null_kinds)], codes)
         return np.array([*map(str, values.tolist()), None], object)[:-1]

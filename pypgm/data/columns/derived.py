@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.dates import Unit, span_between, units_of
+from pypgm.data.columns.listed_numbers import extent_of, line_of, on_line
 from pypgm.data.columns.made import Cells, Made
 from pypgm.data.columns.mapped import Mapped, MappedBins
 from pypgm.data.columns.numbers import Numeric, one_bin
@@ -189,9 +190,9 @@ class _Computed:
 
     def __init__(self, derived: Derived, sources: Sequence[Column]) -> None:
         self._derived = derived
-        self._lines = lines = [source for source in sources if isinstance(source, Binned)]
-        self._dates = [source for source in lines if source.has_dates]
-        numbers = [source for source in lines if source.scale == "numbers"]
+        self._lines = lines = [line for source in sources if (line := line_of(source)) is not None]
+        self._dates = [line for line in lines if line.has_dates]
+        numbers = [line for line in lines if line.scale == "numbers"]
         if len(numbers) < len(sources) and not (len(self._dates) == len(sources) == 2 and derived.difference):
             raise ValueError("needs columns of numbers, or a difference of two dates")
         self._check_dates()
@@ -203,7 +204,7 @@ class _Computed:
             self._decimals = len(str(self._unit)) - 1
         has_nulls = any(source.size > source.n_values for source in sources)
         nulls = (derived.nulls(sources) or ("",)) if has_nulls else ()
-        low, high = self._bounds([[self._operand(line, end) for end in line.ends()] for line in lines])
+        low, high = self._bounds([[self._operand(line, end) for end in extent_of(line)] for line in lines])
         spelled = {line.spelling for line in lines if isinstance(line, Numeric)}
         mark_options: dict[str, Any] = spelled.pop()._asdict() if len(spelled) == 1 else {}
         if derived.product:  # of which the unit is another
@@ -213,7 +214,7 @@ class _Computed:
     def cells(self, given: Sequence[Cells]) -> Cells:
         """Return the results for cells of the columns; missing where one is missing."""
         column = self.column
-        pairs = list(zip(self._lines, given, strict=True))
+        pairs = list(zip(self._lines, map(on_line, given), strict=True))
         missing = np.logical_or.reduce([np.asarray(cell.codes) >= line.n_values for line, cell in pairs])
         parts = [self._operand(line, line.steps_of(np.asarray(cell.values))) for line, cell in pairs]
         results = self._result(parts)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pypgm.data.columns.bins import Binned, Outside, Within
 from pypgm.data.columns.column import Column, Encoder, Misfit, as_tuple
 from pypgm.data.columns.dates import MONTHS, Unit, last_after, span_between, units_of, units_per
+from pypgm.data.columns.listed_numbers import ListedNumbers, on_line
 from pypgm.data.columns.made import Cells
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.values import Values
@@ -168,7 +169,7 @@ class Difference(Column):
         return first.shifted(self.low, self.high, self.unit, self.format, self.span.per_unit, **options)
 
     def coded(
-        self, first: Steps, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]
+        self, first: Steps | ListedNumbers, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]
     ) -> tuple[NDArray[Any], Misfit | None]:
         """Return the codes of differences, and the problem of the first without one."""
         starts, ends = first.steps(of_first), second.steps(of_second)
@@ -190,6 +191,7 @@ class Difference(Column):
 
     def cells(self, first: Cells, codes: NDArray[Any], rng: np.random.Generator) -> Cells:
         """Return values at the differences of codes from the cells of the other column."""
+        first = on_line(first)
         assert isinstance(first.column, Binned)
         column, spans = self.second(first.column), self.span.drawn(codes, rng)
         starts = first.column.steps_of(np.asarray(first.values))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
 
 DecimalMark = Literal[".", ","]
-Minus = Literal["-", "typographic", "inner", "trailing", "brackets"]
+Minus = Literal["-", "typographic", "inner", "trailing", "brackets", "plus"]
 
 PLAIN: tuple[DecimalMark, str] = (".", "")
 """The marks of numbers of most files: of decimals, and none between groups of digits."""
@@ -93,9 +93,9 @@ class Spelling(NamedTuple):
         Marks of decimals and between groups of digits.
     prefix, suffix : str
         Texts around a number, such as ``$`` and `` %``, with their spaces; a number may come without them.
-    minus : {"-", "typographic", "inner", "trailing", "brackets"}
+    minus : {"-", "typographic", "inner", "trailing", "brackets", "plus"}
         Form of a negative number: a minus before the prefix, that of U+2212 there, a minus behind the prefix or behind
-        the digits, or brackets around all.
+        the digits, or brackets around all; with "plus" a minus, and a plus before all other numbers.
         A minus before the digits is read in any case.
     """
 
@@ -146,7 +146,7 @@ class Spelling(NamedTuple):
         """
         digits = marked_number(text.removeprefix("-"), self.decimal, self.thousands)
         if not text.startswith("-"):
-            return f"{self.prefix}{digits}{self.suffix}"
+            return f"{'+' if self.minus == 'plus' else ''}{self.prefix}{digits}{self.suffix}"
         if self.minus in {"inner", "trailing"}:
             digits = f"-{digits}" if self.minus == "inner" else f"{digits}-"
             return f"{self.prefix}{digits}{self.suffix}"

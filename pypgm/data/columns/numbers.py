@@ -107,9 +107,9 @@ class Numeric(Binned):
         The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
     prefix, suffix : str
         Texts around numbers that are texts, such as ``$`` or `` %``, with their spaces.
-    minus : {"-", "typographic", "inner", "trailing", "brackets"}
+    minus : {"-", "typographic", "inner", "trailing", "brackets", "plus"}
         Form of negative numbers that are texts: a minus before the prefix, that of U+2212 there, a minus behind the
-        prefix or behind the digits, or brackets.
+        prefix or behind the digits, or brackets; with "plus" a minus, and a plus before all other numbers.
     outside, within, null
         See `Binned`.
     """

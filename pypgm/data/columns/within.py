@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
+from pypgm.data.columns.listed_numbers import line_of
 from pypgm.data.schema.rule_comparison import Comparison
 
 _DRAWS = 20  # of all values that a rule compares, before they are drawn one after the other
@@ -38,6 +39,7 @@ def values_within(
     drawn = {n: column.drawn(codes[n], rng) for n, column in columns.items() if isinstance(column, Binned)}
     for group in _groups(rules):
         held = _Group(group, columns, codes)
+        drawn |= {n: line.drawn(codes[n], rng) for n, line in held.columns.items() if n not in drawn}
         for _ in range(_DRAWS):
             rows = held.broken(drawn)
             if not rows.size:
@@ -49,7 +51,7 @@ def values_within(
             possible, steps = held.one_after_the_other(rows, rng)
             for name, column in held.columns.items():
                 drawn[name][rows[possible]] = column.of_steps(steps[name][possible])
-    return drawn
+    return {n: values for n, values in drawn.items() if isinstance(columns[n], Binned)}
 
 
 def can_hold(rules: Sequence[object], columns: Mapping[str, Column], codes: Codes) -> NDArray[np.bool_] | None:
@@ -90,7 +92,7 @@ class _Group:
     def __init__(self, rules: Sequence[Comparison], columns: Mapping[str, Column], codes: Codes) -> None:
         self.rules, self._codes = rules, codes
         names = dict.fromkeys(name for rule in rules for name in rule.columns)
-        self.columns = {name: column for name in names if isinstance(column := columns[name], Binned)}
+        self.columns = {name: line for name in names if (line := line_of(columns[name])) is not None}
         self.n_rows = len(codes[next(iter(names))])
 
     def broken(self, drawn: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:

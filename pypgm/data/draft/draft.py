@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pypgm.data.draft.blocks import one_of_rules
+from pypgm.data.draft.by_type import TypeEvidence
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
@@ -27,7 +29,7 @@ _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
-_ENTRIES = ("comment", "codes", "warning", "person", "columns", "proposals", "drop")  # of a draft, in their order
+_ENTRIES = ("comment", "codes", "warning", "person", "columns", "rules", "proposals", "drop")  # in their order
 _DAY = 86_400  # seconds
 _LENGTHS = {  # of units in seconds, the shortest and the longest
     "hour": (3600, 3600),
@@ -66,15 +68,19 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     """
     opened = open_source(source, table, Dialect.of_options("draft", dialect))
     opened.dialect.check()
-    seen, structure = _read(opened)
+    types = TypeEvidence(opened)
+    seen, structure = _read(opened, types)
     keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
-    columns, dropped = _declared(seen, keys)
+    columns, dropped = _declared(seen, keys, types)
     if not columns:
         why = "each is empty, a key, or has a different value in each record"
         raise ValueError(f"{opened.name} has no column to declare: {why}")
     _share_out(columns)
     draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns} | ({"drop": dropped} if dropped else {})
-    derived = _point_out(draft, structure.dependences, structure.blanks)
+    if rules := one_of_rules(columns, structure.blocks):
+        draft["rules"] = rules
+    members = {name for rule in rules for name in rule["one_of"]}
+    derived = _point_out(draft, structure.dependences, structure.blanks, members)
     dates = {name: fields for name, fields in columns.items() if fields["kind"] == "date" and name not in derived}
     _point_out_orders(draft, dates, structure.orders)
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
@@ -89,15 +95,21 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     return {name: draft[name] for name in _ENTRIES if name in draft}
 
 
-def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def _declared(
+    seen: Mapping[str, Seen], keys: dict[str, Key], types: TypeEvidence
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Return the columns to declare, and why the others are dropped."""
     columns: dict[str, dict[str, Any]] = {}
     dropped: dict[str, str] = {}
     for name, column in seen.items():
-        if name in keys:
+        if by_type := types.declared(name, column.counts):
+            keys.pop(name, None)
+            fields, why = by_type
+        elif name in keys:
             dropped[name] = own_in_each(column.values) if keys[name].most == 1 else note("key")
             continue
-        fields, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
+        else:
+            fields, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
         if fields:
             columns[name] = fields
         else:
@@ -128,13 +140,13 @@ def _is_no_key(text: str, count: int, at_most: int) -> bool:
     return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
 
-def _read(source: Source) -> tuple[dict[str, Seen], Structure]:
+def _read(source: Source, types: TypeEvidence) -> tuple[dict[str, Seen], Structure]:
     """Read the records of a table."""
     marks = source.dialect.decimal, source.dialect.thousands
     seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in source.layout.types.items()}
     structure = Structure()
     for piece in source.pieces():
-        columns = as_columns(piece)
+        columns = types.flat(as_columns(piece))
         texts = {name: value_texts(source.name, name, columns[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
@@ -153,7 +165,7 @@ def _is_costly(fields: Mapping[str, Any]) -> bool:
     return fields["kind"] == "open" or isinstance(fields.get("bins"), Mapping)
 
 
-def _point_out(draft: dict[str, Any], dependences: Dependences, blanks: Blanks) -> set[str]:
+def _point_out(draft: dict[str, Any], dependences: Dependences, blanks: Blanks, members: Collection[str]) -> set[str]:
     """Return columns that follow from others in the records, and propose declarations that keep them so."""
     columns, derived = draft["columns"], set()
     for base, other, images in dependences.pairs():
@@ -165,7 +177,7 @@ def _point_out(draft: dict[str, Any], dependences: Dependences, blanks: Blanks) 
             propose(draft, other, note("follows", base), {"kind": "derived", "from": base, "mapping": mapping})
             derived.add(other)
     for base, other, values in blanks.pairs():
-        if base in columns and other in columns and other not in derived:
+        if base in columns and other in columns and other not in derived and base not in members:
             unless = base if not set(NULLS) & set(values) and columns[base].get("null") else None
             named = {base: values[0] if len(values) == 1 else values} if unless is None or len(values) < 2 else base
             if named is not base and _is_costly(columns[base]):

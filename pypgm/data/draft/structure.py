@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.draft.blocks import Blocks
 from pypgm.data.draft.coded import FIRST_ROWS, MIN_RECORDS, Coder, Piece, hot_products
 from pypgm.data.draft.column import NULLS
-from pypgm.data.draft.readers import DateReader
+from pypgm.data.draft.date_reader import DateReader
 
 _MAX_BASE_VALUES = 20  # values of a column by which another may be blank
 
@@ -29,6 +30,7 @@ class Structure:
         self.coder = Coder()
         self.dependences = Dependences(self.coder)
         self.blanks = Blanks(self.coder)
+        self.blocks = Blocks(self.coder)
         self.orders = Orders()
 
     def add(self, columns: Mapping[str, Sequence[str]], readers: Mapping[str, DateReader] | None = None) -> None:
@@ -36,6 +38,7 @@ class Structure:
         piece = self.coder.piece(columns)
         self.dependences.add(piece)
         self.blanks.add(piece)
+        self.blocks.add(piece)
         self.orders.add(readers or {}, columns)
 
 

@@ -8,14 +8,7 @@ from typing import Any
 
 from pypgm._base.terminal import escaped_json
 
-_NESTED = {
-    "columns": 2,
-    "proposals": 2,
-    "rules": 1,
-    "person": 1,
-    "drop": 1,
-    "codes": 1,
-}  # levels with lines of their own
+_NESTED = {"columns": 2, "proposals": 2, "person": 1, "drop": 1, "codes": 1}  # levels of objects with a line an entry
 
 
 def schema_text(fields: Mapping[str, Any]) -> str:
@@ -45,7 +38,7 @@ def _text(value: object, n_levels: int, depth: int) -> str:
     if n_levels and value and isinstance(value, Mapping):
         entries = [f"{_json(name)}: {_text(entry, n_levels - 1, depth + 1)}" for name, entry in value.items()]
         return "{" + start + f",{start}".join(entries) + end + "}"
-    if n_levels and value and isinstance(value, list):
+    if depth == 1 and value and isinstance(value, list):
         return "[" + start + f",{start}".join(map(_json, value)) + end + "]"
     return _json(value)
 

@@ -20,13 +20,14 @@ from pypgm.data.columns.values import plain
 from pypgm.data.draft.column import BINS, QUANTILES, SHARE, resolution_of, share_of_each
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.schema_file import KINDS
-from pypgm.data.sources.layout import Family, decimals_of, family_of
+from pypgm.data.sources.layout import Family, decimals_of, family_of, is_ordered
 from pypgm.data.sources.source import Source
 from pypgm.domain import Label, listed, nearest
 
 _UNKNOWN: Any = "? what is publicly known"
 _KIND_OF = {family: kind.kind for kind in KINDS.values() if issubclass(kind, Column) for family in kind.families}
-_MANY = 1000  # whole numbers, of which bins of even width would blur the smaller ones
+_QUANTILE_SHARE = 0.1  # of the budget, for each column: at half of it outer quantiles are often beyond all records
+_MAX_EVEN = 1000  # whole numbers, of which bins of even width would blur the smaller ones
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MAY_BE_TEXTS = {"object", "null", "unknown"}  # types of any values or of none
 
@@ -124,7 +125,7 @@ def typed_draft(
     shared = [column for column in columns.values() if column["kind"] == "open"]
     shared += [column["bins"] for column in columns.values() if isinstance(column.get("bins"), dict)]
     for entry in shared:
-        entry["share"] = share_of_each(len(shared))
+        entry["share"] = share_of_each(len(shared), most=entry["share"])
     return {"columns": columns, **stated.entries()}, missing
 
 
@@ -147,7 +148,7 @@ def _nullable(source: Source, null: bool | Sequence[str]) -> Sequence[str]:
 
 
 def _column(
-    name: str, kind: str, listed_in_type: Mapping[str, Sequence[str]], bounds: Mapping[str, Sequence[Any]]
+    name: str, kind: str, listed_in_type: Mapping[str, Sequence[Label]], bounds: Mapping[str, Sequence[Any]]
 ) -> tuple[dict[str, Any], bool]:
     """Return the entry of a column in a schema file, without the share of an open one, and whether it is complete."""
     known = bounds.get(name)
@@ -157,7 +158,8 @@ def _column(
     given = listed_in_type.get(name) if known is None else known
     if given is not None and family in {"text", "any", "category"}:
         labels = [value if isinstance(value, Label) else str(plain(value)) for value in given]
-        return {"kind": "categorical", "values": labels}, True
+        ordinal = {"ordinal": True} if known is None and is_ordered(kind) else {}
+        return {"kind": "categorical", "values": labels, **ordinal}, True
     if not family:
         return {"kind": _UNKNOWN}, False
     if family in {"text", "any", "category"}:
@@ -180,7 +182,7 @@ def _column(
 
 def _bins_of_whole(low: int, high: int) -> dict[str, Any]:
     """Return the bins of whole numbers: one each, some dozens of even width, or quantiles where they are many."""
-    if high - low >= _MANY:
+    if high - low >= _MAX_EVEN:
         return {"bins": _quantiles(low, high)}
     return {"width": math.ceil((high - low + 1) / BINS)} if high - low >= 2 * BINS else {}
 
@@ -188,8 +190,8 @@ def _bins_of_whole(low: int, high: int) -> dict[str, Any]:
 def _quantiles(low: Any, high: Any) -> dict[str, Any]:  # noqa: ANN401 - of any type, until the column is declared
     """Return bins by quantiles; zero, which many amounts are, has a bin of its own if it is one of the numbers."""
     with contextlib.suppress(TypeError):
-        return {"quantiles": QUANTILES, "share": SHARE, **({"heaps": [0]} if low <= 0 <= high else {})}
-    return {"quantiles": QUANTILES, "share": SHARE}
+        return {"quantiles": QUANTILES, "share": _QUANTILE_SHARE, **({"heaps": [0]} if low <= 0 <= high else {})}
+    return {"quantiles": QUANTILES, "share": _QUANTILE_SHARE}
 
 
 def _family(name: str, kind: str, known: Sequence[Any] | None) -> Family | Literal[""]:
@@ -211,7 +213,7 @@ def _decimals(kind: str, known: Sequence[Any] | None) -> dict[str, int]:
     with contextlib.suppress(TypeError, ValueError):
         decimals = decimals_of(kind)
         if known is not None:
-            Real(known[0], known[1], BINS, decimals=decimals)
+            Real(known[0], known[1], 1, decimals=decimals)
         return {} if decimals is None else {"decimals": decimals}
     return {}
 

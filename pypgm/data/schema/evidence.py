@@ -14,10 +14,11 @@ import numpy as np
 
 from pypgm._base.numeric import whole_of
 from pypgm._base.terminal import MISSING, missing_code
-from pypgm.data.columns.bins import Binned
+from pypgm.data.columns.bins import Binned, UnreadableError
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.columns.column import Column
+from pypgm.data.columns.listed_numbers import ListedNumbers, listed_line
 from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.values import as_list, is_number, plain
 from pypgm.data.schema.one_of import Member
@@ -147,6 +148,8 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
     ends = text.split(_TO)
     if len(ends) != 2 or not any(ends):
         raise ValueError(f"attribute {name!r} needs {needed}{_hint(domain, name, text, len(parts) > 1)}")
+    if (line := listed_line(column)) is not None:
+        return _codes_between(name, line, text, ends, needed)
     aside = set() if column is None else {*column.null_codes, column.other_code}
     inside = [code for code in range(domain.size((name,))) if code not in aside]
     places = [inside[0], inside[-1]]
@@ -160,6 +163,18 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
     if not in_range:
         raise ValueError(f"no value of attribute {name!r} is in the range: {ends[0]!r} comes after {ends[1]!r}")
     return in_range
+
+
+def _codes_between(name: str, line: ListedNumbers, text: str, ends: Sequence[str], needed: str) -> list[int]:
+    """Return the codes of the listed numbers in a range, whose ends need not be listed."""
+    try:
+        low, high = (line.place_of(end) if end else None for end in ends)
+    except UnreadableError:
+        raise ValueError(f"attribute {name!r} needs {needed} at the ends of a range, got {text!r}") from None
+    codes = line.between(low, high)
+    if not codes:
+        raise ValueError(f"no value of attribute {name!r} is in the range {text!r}")
+    return codes
 
 
 def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tuple[int | None, str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pypgm._base.memory import check_fits
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
+from pypgm.data.columns.listed_numbers import ListedNumbers, line_of
 
 MOST_CELLS = 1 << 28
 """Combinations of values that a rule may speak of: each has a byte."""
@@ -89,13 +90,15 @@ class Comparison:
         """
         low, high = self._lines(columns)
         (_, _, first), (_, highest, starts) = low.bounds_and_starts(), high.bounds_and_starts()
-        least, most = first.copy(), np.append(starts[1:] - int(high.is_whole), highest)
+        is_list = isinstance(high, ListedNumbers)
+        least = first.copy()
+        most = starts.copy() if is_list else np.append(starts[1:] - int(high.is_whole), highest)
         if low.outside == "clip":
             least[0] = -np.inf
         if high.outside == "clip":
             most[-1] = np.inf
         is_strict = np.full(most.size, self.is_strict)
-        is_strict[:-1] |= not high.is_whole  # whose bins but the last do not hold their end
+        is_strict[:-1] |= not (high.is_whole or is_list)  # whose bins but the last do not hold their end
         return self._forbidden(low, high, least, most, is_strict)
 
     def _forbidden(
@@ -151,8 +154,8 @@ def check_together(rules: Iterable[object]) -> None:
 
 
 def _line(columns: Mapping[str, Column], name: str, text: str) -> Binned:
-    column = columns.get(name)
-    if isinstance(column, Binned):
-        return column
+    line = line_of(columns.get(name))
+    if line is not None:
+        return line
     needed = "a declared column of numbers or dates in known bins, not in bins of quantiles"
     raise ValueError(f"the rule {text!r} names {name!r}, and must name {needed}")

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from pypgm._base.memory import check_fits, short
 from pypgm._base.terminal import escaped
+from pypgm.data.columns.bins import UnreadableError
 from pypgm.data.columns.column import Column
+from pypgm.data.columns.listed_numbers import ListedNumbers, listed_line
 from pypgm.data.columns.within import can_hold
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.rule_comparison import MOST_CELLS, Comparison
@@ -294,6 +296,8 @@ def codes_named(name: str, column: Column, entry: Entry) -> NDArray[np.int64]:
     if isinstance(entry, Mapping):
         if not entry or set(entry) - {"from", "to"}:
             raise ValueError(f"a rule on {name!r} has a range that is not {{'from': value, 'to': value}}")
+        if (line := listed_line(column)) is not None:
+            return _codes_between(name, line, entry)
         low = _code(name, column, entry["from"]) if "from" in entry else 0
         high = _code(name, column, entry["to"]) if "to" in entry else column.n_values - 1
         if low > high:
@@ -302,6 +306,18 @@ def codes_named(name: str, column: Column, entry: Entry) -> NDArray[np.int64]:
     values = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
     found = [column.null_codes if value is None else (_code(name, column, value),) for value in values]
     return np.array([code for codes in found for code in codes], dtype=np.int64)
+
+
+def _codes_between(name: str, line: ListedNumbers, entry: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Return the codes of the listed numbers in a range, whose ends need not be listed."""
+    try:
+        low, high = (line.place_of(entry[end]) if end in entry else None for end in ("from", "to"))
+    except UnreadableError:
+        raise ValueError(f"a rule on {name!r} has a range of numbers that ends in another value") from None
+    codes = line.between(low, high)
+    if not codes:
+        raise ValueError(f"a rule on {name!r} has a range without a number of the list")
+    return np.array(codes, dtype=np.int64)
 
 
 def _code(name: str, column: Column, value: Label) -> int:

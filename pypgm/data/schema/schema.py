@@ -19,6 +19,7 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column, Readable
 from pypgm.data.columns.derived import Derived
 from pypgm.data.columns.difference import Difference, Steps
+from pypgm.data.columns.listed_numbers import ListedNumbers, line_of, listed_line
 from pypgm.data.columns.made import Cells, Fake, Made, in_order, made_in_order
 from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.columns.within import values_within
@@ -81,6 +82,10 @@ class Relations:
             for name, column in whole.items()
             if isinstance(column, Binned) and (name in bases or name in firsts)
         }
+        self._starts: dict[str, Steps | ListedNumbers] = {
+            **self._steps,
+            **{n: line for n in bases if (line := listed_line(whole[n])) is not None},
+        }
         self._order, self.written = made_in_order(made, columns), whole
         for name in self._order:
             made[name].check(whole, name)
@@ -135,7 +140,7 @@ class Relations:
                 combined[name] = steps.binned(codes[name])
             elif column.first in codes:  # else it is there for the difference from it alone
                 first = codes[column.first]
-                combined[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
+                combined[name], problem = column.coded(self._starts[column.first], first, steps, codes[name])
                 if problem is not None:
                     problems.append(problem.of(name, first_row, begin))
         for name, block in self._columns.items():
@@ -183,13 +188,13 @@ class Relations:
 
 def _second(name: str, first: str, columns: Mapping[str, Column], whole: Mapping[str, Column]) -> Column:
     """Return the column of dates or numbers that a difference is decoded to."""
-    column, base = columns[name], whole.get(first)
-    if base is None:
+    column, base = columns[name], line_of(whole.get(first))
+    if first not in whole:
         lost = f"no such column is read{nearest(first, columns)}"
         raise ValueError(f"column {name!r} is the difference from {first!r}, and {lost}")
-    if not isinstance(base, Binned):
+    if base is None:
         message = f"column {name!r} is a difference from {first!r}"
-        raise ValueError(f"{message}, which needs numbers or dates")  # noqa: TRY004 - of a schema that contradicts itself
+        raise ValueError(f"{message}, which needs numbers or dates")
     assert isinstance(column, Difference)
     try:
         return column.second(base)

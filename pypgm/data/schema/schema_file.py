@@ -337,6 +337,22 @@ def _rules(given: object) -> tuple[list[AnyRule | OneOf], list[str]]:
     return rules, wrong
 
 
+def with_orders(fields: Any) -> Any:  # noqa: ANN401 - it is checked afterwards
+    """Return the schema of a release file, in which listed values have an order only where it says so.
+
+    Releases before lists of numbers were ordered by themselves did not say that theirs are not.
+    """
+    if not isinstance(fields, Mapping) or not isinstance(fields.get("columns"), Mapping):
+        return fields
+    columns = {
+        name: {"ordinal": False, **entry}
+        if isinstance(entry, Mapping) and entry.get("kind") == "categorical"
+        else entry
+        for name, entry in fields["columns"].items()
+    }
+    return {**fields, "columns": columns}
+
+
 def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     """Return the column that an entry declares, or all that is wrong with it."""
     if isinstance(spec, list):

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned
+from pypgm.data.columns.column import Column
 from pypgm.data.columns.dates import MONTH, MONTHS, SECONDS, places_of, units_per
-from pypgm.data.columns.difference import Difference
+from pypgm.data.columns.difference import Difference, Steps
+from pypgm.data.columns.listed_numbers import line_of
 from pypgm.data.columns.numbers import Integer
 from pypgm.data.schema.one_of import Block
 from pypgm.data.schema.person import NO_KEY, Person
@@ -96,7 +98,7 @@ def _hashed(engine: str, text: Expression) -> Expression:
 
 
 def difference_of(
-    table: Expression, names: tuple[str, str], column: Difference, first: Binned, second: Binned
+    table: Expression, names: tuple[str, str], column: Difference, base: Column, second: Binned
 ) -> tuple[Expression, str | None]:
     """Return the code of each difference, -1 for a misfit, and the problem of the columns, if any.
 
@@ -106,9 +108,10 @@ def difference_of(
     names : pair of str
         Names of the other column, and of the column measured as its difference from it.
     column : Difference
-    first, second : Binned
+    base, second : Column
         Declarations of the two.
     """
+    first: Any = line_of(base)
     ibis = imported("ibis", "a table of an engine", "ibis")
     values = [table[name] for name in names]
     kinds = [value.type() for value in values]
@@ -134,7 +137,7 @@ def difference_of(
         inside = bin_of(ibis, lambda start: apart >= int(start) * per, span.bounds_and_starts()[2].tolist(), 0)
     else:
         inside = quotient(apart - span.low * per, span.width * per)
-    code, problem = code_of(table, names[0], first)
+    code, problem = code_of(table, names[0], base)
     if problem is not None:
         return code, problem
     is_missing = values[0].isnull() | values[1].isnull() | (code >= first.n_values)
@@ -235,7 +238,8 @@ class EngineTable(CountedTable):
         for name, column in self.schema.columns.items():
             if isinstance(column, Difference):
                 both: Any = [reading[a] for a in (column.first, name)]
-                code, problem = difference_of(table, (column.first, name), column, *(b.column for b in both))
+                declared = [steps.column if isinstance(steps, Steps) else steps for steps in both]
+                code, problem = difference_of(table, (column.first, name), column, *declared)
             elif isinstance(column, Block):
                 code, problem = _block_of(table, column, reading)
             else:

@@ -10,7 +10,7 @@ import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,13 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.made import Cells
+from pypgm.data.columns.values import Values, is_missing
 from pypgm.data.sources.dialect import COMMAS, Dialect, DialectOptions
 from pypgm.data.sources.files import check_encoding
 from pypgm.data.sources.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
+from pypgm.data.sources.objects import clocks_of, is_of_objects, kind_of_objects, objects_of
+from pypgm.data.sources.type_values import in_natural_order
+from pypgm.domain import Label
 
 Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
 
@@ -41,6 +45,7 @@ _NO_NULLS = re.compile(r"u?int\d+|bool")  # types of NumPy
 _OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):(\d\d)")
 _PANDAS_TIME = re.compile(r"datetime64\[(\w+), (.+)\]")
 _POLARS_TIME = re.compile(r"Datetime\(time_unit='(\w+)', time_zone=(?:None|'(.+)')\)")
+_POLARS_SPAN = re.compile(r"Duration\(time_unit='(\w+)'\)")
 _POLARS_DECIMAL = re.compile(r"Decimal\(precision=(\d+|None), scale=(\d+)\)")
 _ARROW_TIME = re.compile(r"timestamp\[(\w+)(?:, tz=(.+))?\]")
 _ARROW_DECIMAL = re.compile(r"decimal(\d+)\((\d+), (-?\d+)\)")
@@ -54,7 +59,8 @@ class Layout:
 
     It counts as public, as a schema does, and holds nothing of the records: the categories of a categorical type are
     left out, since they may be values of the records, and so is the width of a dictionary's indices, which tells their
-    number. Types that a reader guesses from the records are not public: read with declared ones.
+    number. Of a type that declares them in an order, the order of those in the schema is kept. Types that a reader
+    guesses from the records are not public: read with declared ones.
 
     Attributes
     ----------
@@ -66,6 +72,10 @@ class Layout:
         Marks of a CSV file.
     pandas : mapping of str to str
         Types that only pandas has, such as "Int64" and "boolean", of columns of a Parquet file that it wrote.
+    orders : mapping of str to sequence
+        Values of the schema in the order of a type that declares one: see `with_orders`.
+    crlf : bool
+        Whether lines of a CSV file end in CR and LF.
 
     Raises
     ------
@@ -83,6 +93,8 @@ class Layout:
     types: Mapping[str, str] = field(default_factory=dict)
     dialect: Dialect = COMMAS
     pandas: Mapping[str, str] = field(default_factory=dict)
+    orders: Mapping[str, Sequence[Label]] = field(default_factory=dict)
+    crlf: bool = False
 
     def __post_init__(self) -> None:
         check_library(self.library)
@@ -90,7 +102,8 @@ class Layout:
             raise ValueError("pandas needs types that only it has, such as 'Int64'")
         self.dialect.check()
         check_encoding(self.dialect.encoding)
-        for name in ("types", "pandas"):
+        object.__setattr__(self, "orders", {name: tuple(values) for name, values in self.orders.items()})
+        for name in ("types", "pandas", "orders"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @classmethod
@@ -131,13 +144,21 @@ class Layout:
             Whether kinds of missing values that are told apart are written as they were, where a type holds that.
         """
         module = imported(self.library, "such a frame", "frames")
-        made = {name: _series(module, self.types.get(name, ""), cells[name], keeps_nulls) for name in self.order(cells)}
+        made = {
+            name: _series(module, self.types.get(name, ""), cells[name], keeps_nulls, self.orders.get(name, ()))
+            for name in self.order(cells)
+        }
         if self.library != "pyarrow":
             return module.DataFrame(made)
         pandas_types = {name: kind for name, kind in self.pandas.items() if name in made}
         noted = [{"name": n, "field_name": n, "pandas_type": k, "numpy_type": k} for n, k in pandas_types.items()]
         note = {"columns": noted, "index_columns": [], "column_indexes": []}
         return module.table(made, metadata={"pandas": json.dumps(note)} if noted else None)
+
+    @property
+    def line_end(self) -> str:
+        """End of the lines of a CSV file."""
+        return "\r\n" if self.crlf else "\n"
 
     def order(self, names: Iterable[str]) -> list[str]:
         """Return names of columns in the order of the layout, unknown ones at the end.
@@ -149,6 +170,35 @@ class Layout:
         """
         places = {name: i for i, name in enumerate(self.types)}
         return sorted(names, key=lambda name: places.get(name, len(places)))
+
+    def with_objects(self, columns: Mapping[str, Values]) -> Layout:
+        """Return this layout with the kind of objects of each column that may hold any objects.
+
+        Parameters
+        ----------
+        columns : mapping of str to sequence
+            Values of the columns.
+        """
+        kinds = {name: kind_of_objects(columns[name]) for name, kind in self.types.items() if kind == "object"}
+        return replace(self, types={**self.types, **kinds})
+
+    def with_orders(self, listed: Mapping[str, Sequence[Label]], example: Mapping[str, Cells]) -> Layout:
+        """Return this layout with the order that types declare of values in a schema; of others nothing is kept.
+
+        Parameters
+        ----------
+        listed : mapping of str to sequence
+            Values of each column whose type lists them, see `values_of_types`.
+        example : mapping of str to Cells
+            Cells of the columns for any records.
+        """
+        labels = {name: {str(label) for label in cells.column.labels or ()} for name, cells in example.items()}
+        orders = {
+            name: tuple(value for value in values if str(value) in labels[name])
+            for name, values in listed.items()
+            if name in labels
+        }
+        return replace(self, orders={name: values for name, values in orders.items() if values})
 
     def in_library(self, library: Library, example: Mapping[str, Cells]) -> Layout:
         """Return this layout converted to another library's types.
@@ -189,14 +239,15 @@ class Layout:
         columns = {name: example[name].column for name in self.order(example)}
         held = {n: kind for n, c in columns.items() if (kind := arrow_layout.types.get(n)) and _holds(arrow, kind, c)}
         types = {name: held.get(name) or _natural(arrow, column) for name, column in columns.items()}
-        return Layout(
-            "pyarrow", types, pandas={name: kind for name, kind in arrow_layout.pandas.items() if name in held}
-        )
+        pandas_types = {name: kind for name, kind in arrow_layout.pandas.items() if name in held}
+        return Layout("pyarrow", types, pandas=pandas_types, orders=self.orders)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of a release file."""
         pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
-        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas}
+        orders = {"orders": {name: list(values) for name, values in self.orders.items()}} if self.orders else {}
+        crlf = {"crlf": True} if self.crlf else {}
+        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas, **orders, **crlf}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Layout:
@@ -239,6 +290,17 @@ def family_of(kind: str) -> Family:
     return next((family for start, family in _FAMILIES if re.match(start, kind.lower())), "any")
 
 
+def is_ordered(kind: str) -> bool:
+    """Return whether a type is that of categories in an order, in any library.
+
+    Examples
+    --------
+    >>> is_ordered("ordered category"), is_ordered("dictionary<values=string, indices=int32, ordered=0>")
+    (True, False)
+    """
+    return kind in {_ORDERED, "Enum"} or kind.endswith(", ordered=1>")
+
+
 def decimals_of(kind: str) -> int | None:
     """Return the number of decimals of a type; None if it has none.
 
@@ -251,7 +313,7 @@ def decimals_of(kind: str) -> int | None:
     return int(match[match.lastindex or 0]) if match else None
 
 
-def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool) -> Any:  # noqa: ANN401
+def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool, order: Sequence[Label]) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
     column = cells.column
     if family_of(kind) == "category" and cells.values is not None and not isinstance(column, Binned):
@@ -262,12 +324,12 @@ def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool) -> Any:  # 
     keeps_nulls |= module.__name__ == "pandas" and bool(_NO_NULLS.fullmatch(kind))
     keeps_nulls = bool(kind and keeps_nulls) and _holds(module, kind, column, keeps_nulls=True)
     if kind and not keeps_nulls and not _holds(module, kind, column):
-        kind = ""
+        kind = "object" if is_of_objects(kind) else ""
     if not kind and _is_mixed(column):
         kind = {"pandas": "str", "polars": "String", "pyarrow": "string"}[module.__name__]
     if not kind:
-        return as_frame({"": _values(cells, "any", ())}, module.__name__)[""]
-    return _typed(module, kind, cells, keeps_nulls)
+        return as_frame({"": _values(cells, "", ())}, module.__name__)[""]
+    return _typed(module, kind, cells, keeps_nulls, order)
 
 
 def _holds(module: Any, kind: str, column: Column, *, keeps_nulls: bool = False) -> bool:  # noqa: ANN401
@@ -281,14 +343,38 @@ def _holds(module: Any, kind: str, column: Column, *, keeps_nulls: bool = False)
     return True
 
 
-def _typed(module: Any, kind: str, cells: Cells, keeps_nulls: bool) -> Any:  # noqa: ANN401
+def _typed(module: Any, kind: str, cells: Cells, keeps_nulls: bool, order: Sequence[Label] = ()) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a type, or of the one like it that has nulls."""
-    column, family = cells.column, family_of(kind)
-    nulls = column.null_values(family) if keeps_nulls else [None] * len(column.null_codes)
+    column = cells.column
+    nulls = column.null_values(family_of(kind)) if keeps_nulls else [None] * len(column.null_codes)
     if module.__name__ == "pandas" and None in nulls and _NO_NULLS.fullmatch(kind):
         kind = "boolean" if kind == "bool" else kind.replace("i", "I").replace("u", "U")
     make = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__]
-    return make(module, kind, _values(cells, family, nulls), column)
+    return make(module, kind, _values(cells, kind, nulls), _Declared(column, order))
+
+
+class _Declared(NamedTuple):
+    """Declaration of a column, and the order that its type declares of its values, if it does."""
+
+    column: Column
+    order: Sequence[Label] = ()
+
+    def labels(self, values: NDArray[Any], kind: str) -> tuple[NDArray[Any], bool]:
+        """Return the categories of a type in their order, and whether that is the order of the type."""
+        column, places = self.column, {str(value): place for place, value in enumerate(self.order)}
+        labels = column.decode(np.arange(column.size - len(column.null_codes)), 0).tolist()
+        present = {value for value in values.tolist() if not is_missing(value)}
+        if not present <= {*labels}:  # drawn within bins, or kinds of missing values
+            labels = sorted(present) if isinstance(column, Binned) else [*labels, *sorted(present - {*labels}, key=str)]
+        is_in_order = False
+        if places:
+            labels.sort(key=lambda label: places.get(str(label), len(places)))
+            is_in_order = all(str(label) in places for label in labels)
+        elif column.is_ordinal:
+            is_in_order = column.other_label is None
+        elif is_ordered(kind) and kind != "Enum" and (in_order := in_natural_order(labels)):
+            labels, is_in_order = in_order, column.other_label is None
+        return np.array([*labels, None], dtype=object)[:-1], is_in_order
 
 
 def _natural(arrow: Any, column: Column) -> str:  # noqa: ANN401
@@ -304,11 +390,14 @@ def _is_mixed(column: Column) -> bool:
     return len(column.value_types | (set() if column.other_label is None else {str})) > 1
 
 
-def _values(cells: Cells, family: Family, nulls: Sequence[object]) -> NDArray[Any]:
-    """Return values of codes that a type of a family is made of; nulls are None, NaN or NaT, or as given by kind."""
-    column = cells.column
-    if family == "decimal":
-        values: NDArray[Any] | None = cells.plain().texts().astype(object)
+def _values(cells: Cells, kind: str, nulls: Sequence[object]) -> NDArray[Any]:
+    """Return values of codes that a type is made of; nulls are None, NaN or NaT, or as given by kind."""
+    column, family = cells.column, family_of(kind)
+    values: NDArray[Any] | None
+    if is_of_objects(kind):
+        values = objects_of(cells, kind)
+    elif family == "decimal":
+        values = cells.plain().texts().astype(object)
     else:
         values = column.of_family(cells.codes, cells.values, family)
     is_decoded = values is None
@@ -321,47 +410,61 @@ def _values(cells: Cells, family: Family, nulls: Sequence[object]) -> NDArray[An
     return values
 
 
-def _pandas(pandas: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+def _pandas(pandas: Any, kind: str, values: NDArray[Any], declared: _Declared) -> Any:  # noqa: ANN401
     if family_of(kind) == "category":
-        labels = column.decode(np.arange(column.size - len(column.null_codes)))
-        return pandas.Series(pandas.Categorical(values, categories=labels, ordered=kind == _ORDERED))
+        labels, is_in_order = declared.labels(values, kind)
+        places = {label: code for code, label in enumerate(labels.tolist())}
+        codes = [places.get(value, -1) for value in values.tolist()]
+        is_kept = is_ordered(kind) and is_in_order
+        return pandas.Series(pandas.Categorical.from_codes(codes, categories=labels, ordered=is_kept))
+    if is_of_objects(kind):
+        return pandas.Series(values, dtype=object)
     if zoned := _PANDAS_TIME.fullmatch(kind):
         clocks = pandas.Series(_in_zone(values, zoned[2])).dt.tz_localize("UTC")
         return clocks.dt.tz_convert(zoned[2]).astype(kind)
     if kind.endswith("[pyarrow]") and kind != "string[pyarrow]":
         arrow = imported("pyarrow", f"the type {kind}", "frames")
-        array = _arrow(arrow, kind.removesuffix("[pyarrow]"), values, column)
+        array = _arrow(arrow, kind.removesuffix("[pyarrow]"), values, declared)
         return pandas.Series(pandas.arrays.ArrowExtensionArray(array))
     return pandas.Series(values, dtype=object if values.dtype == object else None).astype(kind)
 
 
-def _polars(polars: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+def _polars(polars: Any, kind: str, values: NDArray[Any], declared: _Declared) -> Any:  # noqa: ANN401
     if family_of(kind) == "category":
         texts = [None if v is None else str(v) for v in values]
-        labels = list(map(str, column.decode(np.arange(column.size - len(column.null_codes)))))
-        return polars.Series(texts, dtype=polars.Enum(labels) if kind == "Enum" else polars.Categorical)
+        labels, _ = declared.labels(values, kind)
+        return polars.Series(texts, dtype=polars.Enum(list(map(str, labels))) if kind == "Enum" else polars.Categorical)
     if time := _POLARS_TIME.fullmatch(kind):
         made = polars.Series(_in_zone(values, time[2])).cast(polars.Datetime(time[1]))
         return made.dt.replace_time_zone("UTC").dt.convert_time_zone(time[2]) if time[2] else made
     if decimal := _POLARS_DECIMAL.fullmatch(kind):
         precision = None if decimal[1] == "None" else int(decimal[1])
         return polars.Series(values.tolist()).cast(polars.Decimal(precision, int(decimal[2])))
+    if kind == "Time" or kind.startswith("Duration"):
+        made = polars.Series(clocks_of(kind, values).tolist())
+        unit = _POLARS_SPAN.fullmatch(kind)
+        return made.cast(polars.Duration(unit[1]) if unit else polars.Time)
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")
     plain = values.tolist() if values.dtype == object else values
+    if family_of(kind) == "float":  # of listed numbers some are whole
+        plain = [value if value is None else float(value) for value in values.tolist()]
     return polars.Series(plain, nan_to_null=True).cast(getattr(polars, kind))
 
 
-def _arrow(arrow: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+def _arrow(arrow: Any, kind: str, values: NDArray[Any], declared: _Declared) -> Any:  # noqa: ANN401
     made = _arrow_type(arrow, kind)
     if family_of(kind) == "time":
         clocks = _in_zone(values, made.tz).astype("datetime64[us]")
         return arrow.array(clocks).cast(arrow.timestamp(made.unit)).cast(made)
     if family_of(kind) == "category":
-        labels = arrow.array(column.decode(np.arange(column.size - len(column.null_codes))).tolist())
-        places = {label: i for i, label in enumerate(labels.to_pylist())}
+        labels, is_in_order = declared.labels(values, kind)
+        known = arrow.array(labels.tolist())
+        places = {label: i for i, label in enumerate(known.to_pylist())}
         codes = arrow.array([places.get(value) for value in values.tolist()], made.index_type)
-        return arrow.DictionaryArray.from_arrays(codes, labels.cast(made.value_type), ordered=made.ordered)
+        is_kept = made.ordered and is_in_order
+        return arrow.DictionaryArray.from_arrays(codes, known.cast(made.value_type), ordered=is_kept)
+    values = clocks_of(kind, values)
     return arrow.array(values.tolist() if values.dtype == object else values, from_pandas=True).cast(made)
 
 

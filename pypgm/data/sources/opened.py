@@ -12,25 +12,28 @@ from numpy.typing import NDArray
 from pypgm.data.columns.values import Values
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, as_schema
+from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.duckdb_file import opened_table
 from pypgm.data.sources.encoding import encoded
 from pypgm.data.sources.engine import EngineTable
 from pypgm.data.sources.frames import as_columns, collected
 from pypgm.data.sources.layout import Layout
-from pypgm.data.sources.parquet import types_in
-from pypgm.data.sources.parquet_records import parquet_codes
+from pypgm.data.sources.objects import NESTED, is_nested, kind_of_objects
 from pypgm.data.sources.source import (
+    ArrowDataset,
+    CountedRecords,
     CsvFile,
     DatabaseTable,
     EncodedRecords,
     EngineQuery,
+    FileList,
     FrameTable,
     ParquetFile,
     Relation,
     Source,
 )
 from pypgm.data.sources.streamed import RelationTable, StreamedTable
-from pypgm.data.sources.table import csv_names, read_open_table
+from pypgm.data.sources.table import csv_names, read_source
 
 Records: TypeAlias = Dataset | StreamedTable | EngineTable
 """Kinds of tables that a mechanism counts."""
@@ -81,7 +84,18 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
         If a package is missing that reads it: the message names the extra.
     """
     source.check_dialect()
-    return next(read for kind, read in _READERS.items() if isinstance(source, kind))(source, schema, ignore_extra)
+    if not isinstance(source, EncodedRecords | CsvFile):
+        _check_flat(source.name, {n: k for n, k in source.layout.types.items() if n in schema.provisional.reading})
+    made = next(read for kind, read in _READERS.items() if isinstance(source, kind))(source, schema, ignore_extra)
+    if listed := {**ordered_dictionaries(source), **source.categories}:
+        return replace(made, layout=made.layout.with_orders(listed, schema.provisional.example(0)))
+    return made
+
+
+def _check_flat(table: str, types: Mapping[str, str]) -> None:
+    """Raise ``ValueError`` if a column that is read holds lists, records or maps."""
+    if nested := [f"column {name!r} is {NESTED}" for name, kind in types.items() if is_nested(kind)]:
+        raise ValueError(f"{table}: {'; '.join(nested)}")
 
 
 def _with_schema(records: Dataset, schema: Schema) -> Dataset:
@@ -112,20 +126,23 @@ def _held(
     return Opened(records, {**values, **keys}, layout)
 
 
-def _csv(source: CsvFile, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    codes, texts = read_open_table(source.name, schema, source.dialect, ignore_extra=ignore_extra)
-    names = csv_names(source.name, schema.provisional, source.dialect, ignore_extra)
-    dialect = source.dialect.written._replace(encoding=names.encoding)
-    return _held(schema, codes, texts, Layout(types=dict.fromkeys(names, ""), dialect=dialect))
+def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    codes, values = read_source(source, schema, ignore_extra=ignore_extra)
+    first = source.files[0] if isinstance(source, FileList) else source
+    if not isinstance(first, CsvFile):
+        return _held(schema, codes, values, first.layout)
+    names = csv_names(first, schema.provisional, ignore_extra)
+    dialect = first.dialect.written._replace(encoding=names.encoding)
+    return _held(schema, codes, values, Layout(types=dict.fromkeys(names, ""), dialect=dialect, crlf=names.crlf))
 
 
-def _parquet(source: ParquetFile, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    before = schema.provisional
-    codes = parquet_codes(source.name, before, ignore_extra=ignore_extra)
-    before.check_rules(before.records(codes), source.name)
-    return _held(
-        schema, codes, source.columns(tuple(schema.open)) if schema.open else {}, Layout.of_arrow(types_in(source.name))
-    )
+def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    del ignore_extra
+    table, given = source.table, as_schema(schema)
+    if table.schema != given:
+        raise ValueError("the table is counted by another schema than the given one")
+    known = getattr(table, "source", None)
+    return Opened(lambda _: table, layout=Layout() if known is None else known.layout)
 
 
 def _records(source: EncodedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
@@ -138,9 +155,10 @@ def _frame(source: FrameTable, schema: Schema | OpenSchema, ignore_extra: bool) 
     frame = collected(source.frame)
     columns = as_columns(frame)
     before = schema.provisional
+    layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame).with_objects(columns)
+    _check_flat(source.name, {name: kind_of_objects(columns[name]) for name in before.reading if name in columns})
     codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))
     before.check_rules(before.records(codes))
-    layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame)
     return _held(schema, codes, {name: columns[name] for name in schema.open}, layout)
 
 
@@ -171,8 +189,11 @@ def _counted(
 
 
 _READERS: Mapping[type[Source], Callable[[Any, Schema | OpenSchema, bool], Opened]] = {
-    CsvFile: _csv,
-    ParquetFile: _parquet,
+    CsvFile: _read,
+    ParquetFile: _read,
+    FileList: _read,
+    ArrowDataset: _read,
+    CountedRecords: _in_place,
     DatabaseTable: _database,
     Relation: _relation,
     EngineQuery: _engine,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 from pypgm._base.file_kind import START, file_kind
-from pypgm.data.sources.encoding import name_problems, refuse
 from pypgm.data.sources.files import as_path, check_no_pipe
 from pypgm.data.sources.frames import imported
 
@@ -33,16 +32,6 @@ def check_parquet(paths: Iterable[str | os.PathLike[str]]) -> None:
     """Raise ``ImportError`` if a file is Parquet, and pyarrow is not installed."""
     for path in filter(is_parquet, paths):
         imported("pyarrow.parquet", f"{os.fspath(path)} is Parquet, which", "parquet")
-
-
-def check_names(
-    path: str | os.PathLike[str], columns: Mapping[str, object], *, drop: tuple[str, ...], ignore_extra: bool
-) -> list[str]:
-    """Return the names of a Parquet file's columns; ``ValueError`` if they do not fit those that are declared."""
-    with _opened(path) as file:
-        problems = name_problems(columns, file.names, drop=drop, ignore_extra=ignore_extra)
-        refuse(os.fspath(path), problems)
-        return file.names
 
 
 def batches(path: str | os.PathLike[str], names: Sequence[str], rows: int = ROWS) -> Iterator[Any]:

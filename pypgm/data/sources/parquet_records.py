@@ -1,4 +1,4 @@
-"""Records in Parquet files, encoded and decoded by a schema in pieces."""
+"""Records of tables that are encoded by a schema in pieces, and of Parquet files that are written in pieces."""
 
 from __future__ import annotations
 
@@ -11,22 +11,30 @@ from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import Schema
-from pypgm.data.sources.encoding import encoded_pieces
+from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
 from pypgm.data.sources.files import replacing
 from pypgm.data.sources.frames import imported
 from pypgm.data.sources.layout import Layout
-from pypgm.data.sources.parquet import ROWS, batches, check_names, check_parquet
+from pypgm.data.sources.parquet import ROWS, check_parquet
+from pypgm.data.sources.source import Source
 
 
-def parquet_codes(
-    path: str | os.PathLike[str], schema: Schema, *, ignore_extra: bool = False
-) -> dict[str, NDArray[Any]]:
-    """Return the codes of the columns of a Parquet file, and the keys of persons, as `pypgm.read_table` reads them."""
+def codes_in_pieces(source: Source, schema: Schema, *, ignore_extra: bool = False) -> dict[str, NDArray[Any]]:
+    """Return the codes of the columns of a table that is read in pieces, and the keys of persons."""
     columns = schema.reading
-    check_names(path, columns, drop=schema.unread, ignore_extra=ignore_extra)
-    parts = list(encoded_pieces(columns, batches(path, list(columns)), os.fspath(path)))
+    check_columns(source, schema, ignore_extra=ignore_extra)
+    parts = list(encoded_pieces(columns, source.pieces(list(columns), ROWS), source.name))
     codes = {n: np.concatenate([np.empty(0, c.dtype), *(part[n] for part in parts)]) for n, c in columns.items()}
-    return schema.combined(codes, os.fspath(path))
+    return schema.combined(codes, source.name)
+
+
+def check_columns(source: Source, schema: Schema, *, ignore_extra: bool) -> list[str]:
+    """Return the names of a table's columns; ``ValueError`` if they do not fit the schema."""
+    columns = schema.reading
+    values = getattr(source, "values", {})
+    names = [name for name in source.layout.types if name in columns or name not in values]
+    refuse(source.name, name_problems(columns, names, drop=schema.unread, ignore_extra=ignore_extra))
+    return names
 
 
 def write_parquet(

@@ -6,8 +6,8 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,64 +24,9 @@ from pypgm.data.sources.frames import Frame, as_columns, collected, imported
 from pypgm.data.sources.header_lines import lines_hint
 from pypgm.data.sources.layout import Layout, layout_of
 from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, types_in
-from pypgm.domain import first_repeat
-
-_POLARS_ENUM = b"_PL_ENUM_VALUES2"  # the key under which Polars notes the values of an Enum in an Arrow field
-
-
-def values_of_types(frame: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
-    """Return the values of each column whose type lists them in a definition; no record is read.
-
-    Such columns have polars' type ``Enum``, or the same in Arrow, with the note that Polars makes of it. Other types
-    with a list of values may have taken it from the records without saying so: pandas' ``category``, ordered or not,
-    by ``astype``; polars' ``Categorical``; a dictionary of Arrow, by ``dictionary_encode``; and DuckDB's ``ENUM``,
-    which DuckDB itself makes of a ``category`` of pandas.
-
-    Parameters
-    ----------
-    frame : data frame
-        A frame of any library; only Polars and Arrow have such types.
-    """
-    root = type(frame).__module__.partition(".")[0]
-    if root == "polars":
-        kinds = {name: kind for name, kind in frame.collect_schema().items() if type(kind).__name__ == "Enum"}
-        return {name: values for name, kind in kinds.items() if (values := kind.categories.to_list())}
-    return values_in_arrow(frame.schema) if root == "pyarrow" else {}
-
-
-def values_in_arrow(schema: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
-    """Return the values of each field of an Arrow schema that is an enumeration, as `values_of_types` does."""
-    listed = {}
-    for entry in schema:
-        note = (entry.metadata or {}).get(_POLARS_ENUM)
-        if note is not None and hasattr(entry.type, "value_type"):
-            values = list(_noted(note))
-            known = [value for value in values if value is not None]
-            if known and len(known) == len(values):
-                listed[entry.name] = known
-    return listed
-
-
-def _noted(note: bytes) -> Iterator[str | None]:
-    """Yield the values of a note of Polars, each after its length in bytes; None where it is written otherwise.
-
-    Examples
-    --------
-    >>> list(_noted("2;ä3;y;30;".encode())), list(_noted(b"7;x"))
-    (['ä', 'y;3', ''], [None])
-    """
-    while note:
-        length, _, note = note.partition(b";")
-        size = int(length) if length.isdigit() and len(length) <= len(str(len(note))) else -1
-        if not 0 <= size <= len(note):
-            yield None
-            return
-        try:
-            yield note[:size].decode()
-        except UnicodeDecodeError:
-            yield None
-        note = note[size:]
-
+from pypgm.data.sources.paths import is_several, places_of
+from pypgm.data.sources.type_values import values_in_arrow, values_of_types
+from pypgm.domain import Label, first_repeat, listed
 
 _ROWS = 8192  # of a piece
 _PLAIN = re.compile(r"u?int\d+|bool")  # types of NumPy, and of pandas, that have no missing value
@@ -120,7 +65,7 @@ class Source(ABC):
         """Names and types of the columns; a CSV file has no types."""
 
     @property
-    def categories(self) -> Mapping[str, Sequence[str]]:
+    def categories(self) -> Mapping[str, Sequence[Label]]:
         """Values of the columns whose type has a definition that lists them."""
         return {}
 
@@ -132,6 +77,11 @@ class Source(ABC):
     @abstractmethod
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
         """Yield about `rows` records at a time of some columns, or of all: each piece a mapping or a frame."""
+
+    def columns(self, names: Sequence[str]) -> dict[str, Values]:
+        """Return the raw values of some columns."""
+        parts = [as_columns(piece) for piece in self.pieces(names)]
+        return {name: joined([part[name] for part in parts]) for name in names}
 
     @property
     def lines_hint(self) -> str:
@@ -145,11 +95,19 @@ class Source(ABC):
 
 
 class _File(Source):
-    """A table in a file."""
+    """A table in a file, and columns of one value each that folders around it name."""
 
-    def __init__(self, path: str | os.PathLike[str], dialect: Dialect = COMMAS) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], dialect: Dialect = COMMAS, values: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(dialect)
         self.name = os.fspath(path)
+        self.values = values or {}
+
+    def with_values(self, columns: Mapping[str, Values], n_rows: int) -> Mapping[str, Values]:
+        """Return columns of some records, and those that folders name; a column of the file comes first."""
+        more = {name: [value] * n_rows for name, value in self.values.items()}
+        return {**columns, **{name: texts for name, texts in more.items() if name not in columns}} if more else columns
 
     @property
     def path(self) -> str:
@@ -174,18 +132,19 @@ class CsvFile(_File):
         with open_text(self.name, self.dialect.encoding) as file:
             header = [name.strip() for name in next(csv_rows(self.name, file, self.dialect), [])]
         _check_header(self.name, header, self.dialect.delimiter)
-        return Layout(types=dict.fromkeys(header, ""), dialect=self.dialect.written)
+        return Layout(types=dict.fromkeys([*header, *self.values], ""), dialect=self.dialect.written)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
         """Yield the texts of about `rows` records at a time."""
-        header = list(self.layout.types)
+        self.layout  # noqa: B018 - checks the header
         with open_text(self.name, self.dialect.encoding) as file:
             lines = csv_rows(self.name, file, self.dialect)
-            next(lines)
+            header = [name.strip() for name in next(lines)]
             for chunk, problem in csv_chunks(lines, len(header), rows):
                 if problem:
                     raise problems_error(self.name, [problem, *filter(None, [self.lines_hint])])
-                columns = dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
+                fields = dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
+                columns = self.with_values(fields, len(chunk))
                 yield columns if names is None else {name: columns[name] for name in names}
 
 
@@ -203,7 +162,7 @@ class _TypedByArrow(Source):
         return Layout.of_arrow(self.arrow)
 
     @property
-    def categories(self) -> Mapping[str, Sequence[str]]:
+    def categories(self) -> Mapping[str, Sequence[Label]]:
         """Values of the columns that polars notes to be enumerations."""
         return values_in_arrow(self.arrow)
 
@@ -221,15 +180,25 @@ class ParquetFile(_File, _TypedByArrow):
         """The Arrow schema; ``ValueError`` where two columns have one name."""
         types = types_in(self.name)
         _check_names(self.name, types.names)
+        text = imported("pyarrow", "Parquet", "parquet").string()
+        for name in self.values:
+            types = types if name in types.names else types.append(types.field(0).with_name(name).with_type(text))
         return types
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
         """Yield about `rows` records at a time."""
-        return batches(self.name, self.arrow.names if names is None else names, rows)
+        if not self.values:
+            yield from batches(self.name, self.arrow.names if names is None else names, rows)
+            return
+        wanted, held = list(self.arrow.names if names is None else names), types_in(self.name).names
+        read = [name for name in wanted if name in held]
+        for piece in batches(self.name, read or held[:1], rows):
+            columns = self.with_values(as_columns(piece), piece.num_rows)
+            yield {name: columns[name] for name in wanted}
 
     def columns(self, names: Sequence[str]) -> dict[str, Values]:
         """Return the raw values of some columns."""
-        return as_columns(raw_columns(self.name, names)[0])
+        return super().columns(names) if self.values else as_columns(raw_columns(self.name, names)[0])
 
 
 class Relation(_TypedByArrow):
@@ -332,7 +301,7 @@ class FrameTable(Source):
         return layout_of(self.frame)
 
     @property
-    def categories(self) -> Mapping[str, Sequence[str]]:
+    def categories(self) -> Mapping[str, Sequence[Label]]:
         """Values of the columns of an enumeration of polars."""
         return values_of_types(self.frame)
 
@@ -361,13 +330,104 @@ class EncodedRecords(FrameTable):
     frame: Dataset
 
 
+class CountedRecords(Source):
+    """A table that is counted in place by a schema of its own, as `pypgm.data.scan` gives it."""
+
+    def __init__(self, table: Any, dialect: Dialect = COMMAS) -> None:  # noqa: ANN401 - of a class that imports this one
+        super().__init__(dialect)
+        self.table = table
+        self.has_rows = hasattr(table, "codes_of")
+
+    @property
+    def source(self) -> Source:
+        """The table before it was counted; ``TypeError`` if only its counts can be read."""
+        given: Source | None = getattr(self.table, "source", None)
+        if given is None:
+            raise TypeError(f"{type(self.table).__name__} gives counts alone: pass the table that it counts")
+        return given
+
+    @property
+    def layout(self) -> Layout:
+        """Names and types of the columns."""
+        return self.source.layout
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
+        """Yield about `rows` records at a time."""
+        return self.source.pieces(names, rows)
+
+
+class ArrowDataset(_TypedByArrow):
+    """A dataset of pyarrow: files that it reads in pieces, with columns that folders name."""
+
+    def __init__(self, dataset: Any, dialect: Dialect = COMMAS) -> None:  # noqa: ANN401
+        super().__init__(dialect)
+        self.dataset = dataset
+
+    @cached_property
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema; ``ValueError`` where two columns have one name."""
+        _check_names("the dataset", self.dataset.schema.names)
+        return self.dataset.schema
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
+        """Yield about `rows` records at a time."""
+        wanted = self.arrow.names if names is None else list(names)
+        read = partial(self.dataset.to_batches, columns=wanted, batch_size=rows, use_threads=False)
+        yield from guarded_pieces("reading the dataset", read)
+
+
+class FileList(Source):
+    """Files that make up one table, all of one kind and with the same columns."""
+
+    def __init__(self, name: str, files: Sequence[_File]) -> None:
+        super().__init__(files[0].dialect)
+        if len(set(map(type, files))) != 1:
+            raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
+        self.name, self.files, self.has_header = name, files, files[0].has_header
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Names and types of the columns, in the order of the first file; ``ValueError`` if another has others."""
+        first = self.files[0].layout
+        for file in self.files[1:]:
+            names = file.layout.types
+            if lacking := [repr(name) for name in first.types if name not in names]:
+                raise ValueError(f"files of one table have the same columns: {file.name} lacks {listed(lacking)}")
+            if extra := [repr(name) for name in names if name not in first.types]:
+                has = f"{file.name} has {listed(extra)}, {self.files[0].name} has not"
+                raise ValueError(f"files of one table have the same columns: {has}")
+        return first
+
+    @property
+    def categories(self) -> Mapping[str, Sequence[Label]]:
+        """Values of the columns whose type lists the same ones in each file."""
+        first, *others = [file.categories for file in self.files]
+        return {name: values for name, values in first.items() if all(o.get(name) == values for o in others)}
+
+    @property
+    def complete(self) -> frozenset[str]:
+        """Columns whose type lets no value be missing in any file."""
+        return frozenset.intersection(*(file.complete for file in self.files))
+
+    @property
+    def lines_hint(self) -> str:
+        """Hint at lines of the first file that look like no records."""
+        return self.files[0].lines_hint
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
+        """Yield about `rows` records at a time, file by file."""
+        wanted = list(self.layout.types) if names is None else names
+        for file in self.files:
+            yield from file.pieces(wanted, rows)
+
+
 def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMMAS) -> Source:
     """Return a table of any kind as a source; no record is read.
 
     Parameters
     ----------
-    source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
-        A path is one of a CSV, Parquet or DuckDB file, by its name.
+    source : data frame, mapping of str to sequence, path, paths, DuckDB relation, ibis.Table, Dataset or scan
+        A path is one of a CSV, Parquet or DuckDB file, by its name; or of a folder, or a pattern with ``*``.
     table : str, optional
         Table of a DuckDB file.
     dialect : Dialect
@@ -384,23 +444,47 @@ def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMM
     [{'age': [31, 7]}]
     """
     check_table(source, table)
-    if isinstance(source, str | os.PathLike):
-        if not is_database(source):
-            return open_file(source, dialect)
+    if isinstance(source, str | os.PathLike) and is_database(source):
         check_no_pipe(source)
         return DatabaseTable(source, table, dialect)
+    if isinstance(source, str | os.PathLike) or is_several(source):
+        return open_file(source, dialect)
+    kind: type[Relation | EngineQuery | ArrowDataset | CountedRecords | FrameTable] = FrameTable
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
-        return Relation(source, dialect)
-    if package == "ibis":
-        return EngineQuery(source, dialect)
-    return (EncodedRecords if isinstance(source, Dataset) else FrameTable)(source, dialect)
+        kind = Relation
+    elif package == "ibis":
+        kind = EngineQuery
+    elif type(source).__module__ == "pyarrow._dataset" and hasattr(source, "to_batches"):
+        kind = ArrowDataset
+    elif hasattr(type(source), "n_records"):
+        kind = EncodedRecords if isinstance(source, Dataset) else CountedRecords
+    return kind(source, dialect)
 
 
-def open_file(path: str | os.PathLike[str], dialect: Dialect = COMMAS) -> CsvFile | ParquetFile:
-    """Return the table of a file that holds one, CSV or Parquet by its name; ``ValueError`` if it is a pipe."""
+def open_file(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], dialect: Dialect = COMMAS
+) -> CsvFile | ParquetFile | FileList:
+    """Return the table in a file, or in all files of a folder, a pattern or a list; ``ValueError`` if one is a pipe."""
+    if not is_several(path):
+        return _file(cast("str | os.PathLike[str]", path), dialect)
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the files"
+    return FileList(name, [_file(place.path, dialect, place.values) for place in places_of(path)])
+
+
+def _file(
+    path: str | os.PathLike[str], dialect: Dialect, values: Mapping[str, str] | None = None
+) -> CsvFile | ParquetFile:
     check_no_pipe(path)
-    return (ParquetFile if is_parquet(path) else CsvFile)(path, dialect)
+    return (ParquetFile if is_parquet(path) else CsvFile)(path, dialect, values)
+
+
+def joined(parts: Sequence[Values]) -> Values:
+    """Return the values of one column in several pieces; numbers of two types stay as they are."""
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if arrays and len(arrays) == len(parts) and len({array.dtype for array in arrays}) == 1:
+        return np.concatenate(arrays)
+    return [value for part in parts for value in as_list(part)]
 
 
 def value_texts(table: str, name: str, values: Values) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,11 +18,19 @@ from pypgm.data.sources.counted import CountedTable
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.duckdb_file import quoted
 from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
-from pypgm.data.sources.files import as_path
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import Frame
-from pypgm.data.sources.parquet import check_names
-from pypgm.data.sources.source import CsvFile, ParquetFile, Relation, open_file, open_source
+from pypgm.data.sources.parquet_records import check_columns
+from pypgm.data.sources.source import (
+    CountedRecords,
+    CsvFile,
+    EncodedRecords,
+    EngineQuery,
+    FileList,
+    Relation,
+    Source,
+    open_source,
+)
 from pypgm.data.sources.table import csv_names, csv_pieces
 from pypgm.domain import Clique
 
@@ -72,6 +79,8 @@ class StreamedTable(CountedTable):
     >>> table.count([("sex",), ("sex", "age")])
     [array([2, 1]), array([0, 0, 0, 1, 1, 0, 0, 0, 0, 1])]
     """
+
+    source: Source | None = None  # of a scan
 
     def __init__(self, pieces: Pieces, names: Sequence[str], schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         super().__init__(as_schema(schema))
@@ -167,6 +176,7 @@ def scan(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | object,
     schema: SchemaLike,
     *,
+    table: str | None = None,
     ignore_extra: bool = False,
     **dialect: Unpack[DialectOptions],
 ) -> StreamedTable:
@@ -174,13 +184,16 @@ def scan(
 
     Parameters
     ----------
-    source : path, sequence of paths, or DuckDB relation
+    source : path, sequence of paths, DuckDB relation, pyarrow dataset or data frame
         Parquet files, each read by its own types, or CSV files with a header, plain or compressed with gzip, read as
-        `read_table` does; a ``*`` in a path stands for all that fit. Or any relation of an open connection:
+        `read_table` does; a ``*`` in a path stands for all that fit, and a folder for all below it. Folders as
+        ``month=01`` give columns of text to the files in them. Or any relation of an open connection:
         ``connection.sql("select … from …")``, whose types are declared: DuckDB guesses types of files from the
         records, unless `all_varchar` or `types` says otherwise.
     schema : Schema, Domain, mapping or path
         Declarations of its columns.
+    table : str, optional
+        Table of a DuckDB file.
     ignore_extra, **dialect
         See `read_table`; the dialect is of CSV files alone.
 
@@ -202,14 +215,17 @@ def scan(
     --------
     >>> release = pypgm.mechanisms.wide(scan("visits/*.parquet", schema), epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
-    marks = Dialect.of_options("scan", dialect)
-    if isinstance(source, str | os.PathLike | Sequence):
-        return _scan_files([open_file(path, marks) for path in _paths(source)], as_schema(schema), ignore_extra)
-    relation = open_source(source, dialect=marks)
-    relation.check_dialect()
-    if not isinstance(relation, Relation):
-        raise TypeError(f"scan needs paths or a DuckDB relation, got {type(source).__name__}")
-    return RelationTable(relation, schema, ignore_extra=ignore_extra)
+    given = open_source(source, table, Dialect.of_options("scan", dialect))
+    given.check_dialect()
+    if isinstance(given, CountedRecords | EncodedRecords | EngineQuery):
+        way_in = ": EngineTable counts it" if isinstance(given, EngineQuery) else ", which is counted already"
+        raise TypeError(f"scan needs a table that is read in pieces, got {type(source).__name__}{way_in}")
+    if isinstance(given, Relation):
+        streamed: StreamedTable = RelationTable(given, schema, ignore_extra=ignore_extra)
+    else:
+        streamed = _scanned(given, as_schema(schema), ignore_extra)
+    streamed.source = given
+    return streamed
 
 
 class RelationTable(StreamedTable):
@@ -256,38 +272,22 @@ def _key_in_duckdb(name: str, kind: str) -> str:
     return f"encode(nullif(trim(cast({value} as varchar), '{WHITE_SPACE}'), ''))"
 
 
-def _scan_files(files: Sequence[CsvFile | ParquetFile], schema: Schema, ignore_extra: bool) -> StreamedTable:
-    """Return the table in files of one kind; the order and the types of columns may differ between files."""
-    if len(set(map(type, files))) != 1:
-        raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
-    for file in files:
-        file.check_dialect()
+def _scanned(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTable:
+    """Return a table in pieces; the order and the types of columns may differ between its files."""
+    files = source.files if isinstance(source, FileList) else [source]
     names = [_names_in(file, schema, ignore_extra) for file in files]
     reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = {name: reading[name] for name in wanted}
         for file in files:
-            is_csv = isinstance(file, CsvFile)
-            yield from csv_pieces(file.name, columns, rows, file.dialect) if is_csv else file.pieces(wanted, rows)
+            yield from csv_pieces(file, columns, rows) if isinstance(file, CsvFile) else file.pieces(wanted, rows)
 
     return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
 
 
-def _names_in(file: CsvFile | ParquetFile, schema: Schema, ignore_extra: bool) -> list[str]:
-    """Return the names of a file's columns; ``ValueError`` if they do not fit the schema."""
+def _names_in(file: Source, schema: Schema, ignore_extra: bool) -> list[str]:
+    """Return the names of a table's columns; ``ValueError`` if they do not fit the schema."""
     if isinstance(file, CsvFile):
-        return csv_names(file.name, schema, file.dialect, ignore_extra)
-    return check_names(file.name, schema.reading, drop=schema.unread, ignore_extra=ignore_extra)
-
-
-def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return the files that paths stand for; a path that names an existing file stands for that one."""
-    paths: list[str] = []
-    for given in [source] if isinstance(source, str | os.PathLike) else source:
-        path = os.fspath(given)
-        fitting = [path] if as_path(path).exists() else sorted(glob.iglob(path, recursive=True))
-        if not fitting:
-            raise FileNotFoundError(f"no such file can be read: {path}")
-        paths += fitting
-    return paths
+        return csv_names(file, schema, ignore_extra)
+    return check_columns(file, schema, ignore_extra=ignore_extra)

@@ -19,6 +19,7 @@ from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.columns.column import Readable
+from pypgm.data.columns.values import Values
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_schema
 from pypgm.data.sources.arrow_csv import arrow_codes
@@ -39,8 +40,8 @@ from pypgm.data.sources.files import (
 from pypgm.data.sources.header_lines import lines_hint
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.parquet import is_parquet
-from pypgm.data.sources.parquet_records import parquet_codes, write_parquet
-from pypgm.data.sources.source import ParquetFile, open_file
+from pypgm.data.sources.parquet_records import codes_in_pieces, write_parquet
+from pypgm.data.sources.source import CsvFile, FileList, Source, joined, open_file
 from pypgm.domain import Domain, listed
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 
 @with_options(DialectOptions, DIALECT_DEFAULTS)
 def read_table(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     schema: SchemaLike,
     *,
     ignore_extra: bool = False,
@@ -65,9 +66,9 @@ def read_table(
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like or list of them
         The file; Parquet where its name ends in ``.parquet`` or ``.pq``, which needs the extra ``[parquet]``. Blank
-        lines are skipped.
+        lines are skipped. A folder, a pattern with ``*``, or a list stands for all its files, one after the other.
     schema : Schema, Domain, mapping or path
         The attributes to read, known before the file is (see `read_schema`).
     ignore_extra : bool, default False
@@ -114,18 +115,36 @@ def read_table(
     """
     source = open_file(path, Dialect.of_options("read_table", dialect))
     source.check_dialect()
-    known = as_schema(schema)
-    if isinstance(source, ParquetFile):
-        codes, first_row = parquet_codes(path, known, ignore_extra=ignore_extra), 0
-    else:
-        codes, first_row = _read(path, known, source.dialect, {}, ignore_extra), 1
-    data = Dataset(codes, schema) if isinstance(schema, Domain) else known.records(codes)
-    known.check_rules(data, source.name, first_row)
-    return data
+    codes, _ = read_source(source, as_schema(schema), ignore_extra=ignore_extra)
+    return Dataset(codes, schema) if isinstance(schema, Domain) else as_schema(schema).records(codes)
+
+
+def read_source(
+    source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = False
+) -> tuple[dict[str, NDArray[Any]], dict[str, Values]]:
+    """Return the codes of a table that is read record by record, and the values of its open columns, all checked."""
+    if isinstance(source, FileList):
+        parts = [read_source(file, schema, ignore_extra=ignore_extra) for file in source.files]
+        codes = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
+        return codes, {name: joined([part[name] for _, part in parts]) for name in schema.open}
+    if isinstance(source, CsvFile):
+        codes, texts = read_open_table(
+            source.name, schema, source.dialect, ignore_extra=ignore_extra, values=source.values
+        )
+        return codes, {**texts}
+    before = schema.provisional
+    codes = codes_in_pieces(source, before, ignore_extra=ignore_extra)
+    before.check_rules(before.records(codes), source.name)
+    return codes, source.columns(tuple(schema.open)) if schema.open else {}
 
 
 def read_open_table(
-    path: str | os.PathLike[str], schema: Schema | OpenSchema, dialect: Dialect = COMMAS, *, ignore_extra: bool = False
+    path: str | os.PathLike[str],
+    schema: Schema | OpenSchema,
+    dialect: Dialect = COMMAS,
+    *,
+    ignore_extra: bool = False,
+    values: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
     """Read a CSV file as `read_table` does, by a schema that may have open columns.
 
@@ -134,7 +153,7 @@ def read_open_table(
     """
     texts: dict[str, list[str]] = {name: [] for name in schema.open}
     before = schema.provisional
-    codes = _read(path, before, dialect, texts, ignore_extra)
+    codes = _read(CsvFile(path, dialect, values), before, texts, ignore_extra)
     spell = respelling({name: before.columns[name] for name in texts}, dialect)
     texts = {name: list(spell[name](fields)) if name in spell else fields for name, fields in texts.items()}
     before.check_rules(before.records(codes), os.fspath(path), 1)
@@ -202,7 +221,7 @@ def write_table(
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
     with replacing_text(path, dialect.encoding) as file:
-        write_header(file, names, dialect)
+        write_header(file, names, dialect, layout.line_end)
         for start in range(0, data.n_records, _CHUNK):
             codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
             if schema is None:
@@ -211,13 +230,15 @@ def write_table(
                 cells = schema.cells(codes, draws, start)
                 columns = marked({name: cell.column for name, cell in cells.items()}, dialect)
                 values = [cells[name]._replace(column=columns[name]).texts() for name in names]
-            write_rows(file, zip(*(column.tolist() for column in values), strict=True), dialect)
+            rows = zip(*(column.tolist() for column in values), strict=True)
+            write_rows(file, rows, dialect, line_end=layout.line_end)
 
 
-def csv_names(path: str | os.PathLike[str], schema: Schema, dialect: Dialect, ignore_extra: bool) -> _Header:
+def csv_names(file: CsvFile, schema: Schema, ignore_extra: bool) -> _Header:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
+    path, dialect = file.name, file.dialect
     dialect.check()
-    with _opened(path, [*schema.reading, *schema.unread], dialect) as (header, _):
+    with _opened(file, [*schema.reading, *schema.unread]) as (header, _):
         problems = _header_problems(header, schema.reading, schema.unread, ignore_extra)
     refuse(os.fspath(path), _with_hint(problems, path, dialect))
     return header
@@ -230,14 +251,12 @@ def _with_hint(problems: list[str], path: str | os.PathLike[str], dialect: Diale
     return problems
 
 
-def csv_pieces(
-    path: str | os.PathLike[str], columns: Mapping[str, Readable], n_rows: int, dialect: Dialect
-) -> Iterator[dict[str, Sequence[str]]]:
+def csv_pieces(file: CsvFile, columns: Mapping[str, Readable], n_rows: int) -> Iterator[dict[str, Sequence[str]]]:
     """Yield the texts of some columns, about `rows` rows at a time, as `read_table` reads them."""
-    spell = respelling(columns, dialect)
+    spell, path, dialect = respelling(columns, file.dialect), file.name, file.dialect
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
-    with _opened(path, columns, dialect) as (header, rows):
+    with _opened(file, columns) as (header, rows):
         places = {name: place for place, name in enumerate(header)}
         for chunk, problem in csv_chunks(rows, len(header), _CHUNK):
             if problem:
@@ -253,17 +272,16 @@ def csv_pieces(
     yield dict(parts)
 
 
-def _read(
-    path: str | os.PathLike[str], schema: Schema, dialect: Dialect, texts: dict[str, list[str]], ignore_extra: bool
-) -> dict[str, NDArray[Any]]:
+def _read(file: CsvFile, schema: Schema, texts: dict[str, list[str]], ignore_extra: bool) -> dict[str, NDArray[Any]]:
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
+    path, dialect = file.name, file.dialect
     name, drop = os.fspath(path), schema.unread
     dialect.check()
     columns = marked(schema.reading, dialect)
     whole = partial(schema.combined, table=name, first_row=1, begin="the header is row 0")
-    with _opened(path, [*columns, *drop], dialect) as (header, rows):
+    with _opened(file, [*columns, *drop]) as (header, rows):
         problems = _header_problems(header, columns, drop, ignore_extra)
-        if not problems and not header.has_separator:
+        if not problems and not header.has_separator and not header.has_values:
             codes = arrow_codes(path, header, columns, dialect=dialect, texts=texts)
             if codes is not None:
                 return whole(codes)
@@ -273,14 +291,13 @@ def _read(
 
 
 @contextlib.contextmanager
-def _opened(
-    path: str | os.PathLike[str], names: Collection[str], dialect: Dialect
-) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
+def _opened(table: CsvFile, names: Collection[str]) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
     """Open a CSV file: the names in its header, and the rows after it.
 
     A field of the header is the column of exactly that name, if there is one, otherwise of the name without white
-    space around it.
+    space around it. Columns that folders name are the last, where they are among the names and not in the file.
     """
+    path, dialect = table.name, table.dialect
     check_no_pipe(path)
     with open_text(path, dialect.encoding) as file:
         start = cast("BufferedReader", file.buffer).peek(START)
@@ -290,17 +307,25 @@ def _opened(
         is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(dialect.encoding) == "utf-8"
         header.encoding = "utf-8-sig" if is_marked else dialect.encoding
         header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
-        looks = it_looks_like(start.decode(dialect.encoding, "replace"), TABLE)
-        header.hint = separator_hint(header, dialect.delimiter) or looks
+        text = start.decode(dialect.encoding, "replace")
+        header.crlf = text.partition("\n")[0].endswith("\r")
+        header.hint = separator_hint(header, dialect.delimiter) or it_looks_like(text, TABLE)
+        more = {name: value for name, value in table.values.items() if name in exact and name not in header}
+        if header and more:
+            header += more
+            header.has_values = True
+            rows = ([*row, *more.values()] for row in filter(None, rows))
         yield header, rows
 
 
 class _Header(list[str]):
-    """Header names, the hint for a header that matches no column, and the file's encoding."""
+    """Header names, the hint for a header that matches no column, and the file's encoding and line ends."""
 
+    crlf = False
     hint = ""
     encoding = "utf-8"
     has_separator = False  # in a line before the header
+    has_values = False  # the last names are of folders
 
 
 def _read_columns(
