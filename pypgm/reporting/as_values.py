@@ -29,6 +29,8 @@ _RECORDS = 50_000  # drawn for what bins lose, at most
 class _Sloped(Scattered):
     """A policy in place of `within`: the density in each bin is linear, with the slope of the bins beside it.
 
+    Where the first and the last bin fall off towards the bounds, they do so as declared.
+
     Parameters
     ----------
     column : Binned
@@ -36,7 +38,8 @@ class _Sloped(Scattered):
     """
 
     def __init__(self, column: Binned, counts: NDArray[np.float64]) -> None:
-        self.tapers, self.reach = column.within == "tapered", np.ones(2)
+        assert not isinstance(column.within, Scattered)
+        self.within, self.reach = column.within, np.ones(2)
         first, last = (np.asarray(end, dtype=np.float64) for end in column.ends())
         widths = np.maximum(last - first, 0) + (column.per_unit > 0)
         density = counts / np.maximum(widths, 1e-300)
@@ -44,6 +47,9 @@ class _Sloped(Scattered):
         slopes = np.gradient(density, places) if len(counts) > 1 else np.zeros(len(counts))
         # Relative change from the middle of a bin to its end: beyond 1 a density would be negative.
         self._tilt = np.clip(slopes * widths / 2 / np.maximum(density, 1e-300), -1.0, 1.0)
+        if self.within in {"tapered", "tails"}:
+            wide = np.flatnonzero(last > first)
+            self._tilt[[*wide[:1], *wide[-1:]]] = 0.0
 
     def moved(self, codes: NDArray[np.int64], places: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return places in the bins of codes, from 0 to 1, for others that are uniform."""
@@ -75,7 +81,7 @@ class AsValues(NamedTuple):
 
 
 def as_values(quality: Quality, schema: Schema) -> AsValues | None:
-    """Return the expected errors of the values of columns; None if the schema loses nothing, or no error is known.
+    """Return the expected errors of the values of columns; None if no error is known.
 
     Parameters
     ----------
@@ -83,8 +89,6 @@ def as_values(quality: Quality, schema: Schema) -> AsValues | None:
         Expected errors in the bins and listed values of the schema.
     schema : Schema
     """
-    if not any(column.coarseness or column.other_code is not None for column in schema.columns.values()):
-        return None
     points = {}
     for (name,) in quality.looked_at("columns"):
         if quality.basis[name,] != "unknown":

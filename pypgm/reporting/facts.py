@@ -154,8 +154,8 @@ def _heavy_bins(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, str
             counts = model.project(name).values[: column.n_values]
             largest, (first, last) = int(counts.argmax()), column.ends()
             if counts[largest] > total * _HEAVY and first[largest] != last[largest]:
-                bin_text = (column.labels or ())[largest]
-                yield name, f"{percent(float(counts[largest]) / total)} of records in {bin_text}"
+                share = percent(float(counts[largest]) / total)
+                yield name, f"{share} of records in {model.domain.labels[name][largest]}"
 
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
@@ -230,7 +230,7 @@ class Facts:
 
     @cached_property
     def as_values(self) -> AsValues | None:
-        """Expected errors of columns as files have them, if the schema loses anything and errors are known."""
+        """Expected errors of columns as files have them, where a schema and errors are known."""
         schema, quality = self.release.schema, self.quality
         return None if schema is None or quality is None else as_values(quality, schema)
 
