@@ -542,7 +542,7 @@ def test_hours_are_not_compared_with_days():
         draft = draft_schema({"start": start, "end": ends[n]})["columns"]
         assert ("never before" in draft["end"]["warning"]) == is_told
         assert draft["start"]["resolution"] == "hour"
-    assert told_of(draft_schema({"start": start, "end": ends[3]})["columns"]["end"]["warning"])[1]["unit"] == "hour"
+    assert told_of(draft_schema({"start": start, "end": ends[3]})["columns"]["end"]["warning"])[1]["unit"] == "minute"
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M:%S", None])
