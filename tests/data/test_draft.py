@@ -542,7 +542,7 @@ def test_hours_are_not_compared_with_days():
         assert ("never before" in meaning(draft["end"]["warning"])) == is_told
         assert draft["start"]["resolution"] == "hour"
     ((_, span),) = draft_schema({"start": start, "end": ends[3]})["proposals"]["end"].values()
-    assert span["unit"] == "hour"
+    assert span["unit"] == "minute"
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M:%S", None])

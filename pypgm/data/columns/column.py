@@ -120,8 +120,8 @@ class Column(ABC):
 
     def kind_of_null(self, value: Exact) -> int | None:
         """Return the place of the kind of missing value that a number means; None if it means none."""
-        if number in {math.inf, -math.inf}:  # by the text that a file has for it
-            return self.null_texts.get("inf" if number > 0 else "-inf")
+        if value in {math.inf, -math.inf}:  # by the text that a file has for it
+            return self.null_texts.get("inf" if value > 0 else "-inf")
         numbers: Mapping[Any, int] = self.null_numbers
         return numbers.get(value)
 
