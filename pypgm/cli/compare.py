@@ -54,7 +54,9 @@ def add_to(commands: Verbs) -> None:
     summary = "how far synthetic records are from the real ones (not private)"
     compare = add_verb(commands, "compare", _compare, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     compare.add_argument("release", metavar="SYNTHETIC", help="a file written by synth: a release, or a table")
-    compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz, .parquet or .duckdb file")
+    compare.add_argument(
+        "table", metavar="TABLE", help="the real records: a .csv, .parquet, .jsonl, .xlsx or .duckdb file, or a folder"
+    )
     compare.add_argument(
         "--schema", metavar="SCHEMA", help="for two tables: missing texts, formats of numbers and dates"
     )
