@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pypgm.data.columns.column import Column
     from pypgm.reporting.quality import Quality
 
-_RECORDS = 50_000  # drawn for what bins lose, at most
+_RECORDS = 50_000  # drawn for what the bins of a column lose, at most
 
 
 class _Sloped(Scattered):
@@ -116,9 +116,17 @@ def _pooled_part(column: Column, counts: NDArray[np.float64], errors: NDArray[np
     return float(np.sqrt(squares).sum() / errors.sum())
 
 
+def is_written_once(column: Binned) -> bool:
+    """Return whether all values of a bin are written alike, such as the days of a month by a format without days."""
+    first, last = column.ends()
+    widest = int(np.argmax(last - first))
+    texts = column.written(np.zeros(2, dtype=np.int64), column.of_steps(np.array([first[widest], last[widest]])))
+    return bool(texts[0] == texts[1])
+
+
 def _lost_in_bins(column: Column, counts: NDArray[np.float64]) -> float:
     """Return the points that values within bins are off where they are spread smoothly."""
-    if not isinstance(column, Binned) or not column.coarseness:
+    if not isinstance(column, Binned) or not column.coarseness or is_written_once(column):
         return 0.0
     counts = counts[: column.n_values]
     n_records = min(int(counts.sum()), _RECORDS)
@@ -129,6 +137,6 @@ def _lost_in_bins(column: Column, counts: NDArray[np.float64]) -> float:
     smooth = column._with(within=_Sloped(column, counts))
     assert isinstance(smooth, Binned)
     rng = np.random.default_rng(0)
-    values = [np.asarray(c.drawn(codes, rng)).astype(np.float64) for c in (smooth, column)]
+    values = [np.asarray(drawn_by.drawn(codes, rng)).astype(np.float64) for drawn_by in (smooth, column)]
     starts = bins_of(*np.unique(values[0], return_counts=True))
     return apart([np.searchsorted(starts, v, side="right") for v in values], starts.size + 1)[0]

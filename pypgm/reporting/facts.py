@@ -27,7 +27,7 @@ from pypgm.privacy.promise import Promise, odds
 from pypgm.privacy.relation import Privacy
 from pypgm.released import Released
 from pypgm.report import warned_lines
-from pypgm.reporting.as_values import AsValues, as_values
+from pypgm.reporting.as_values import AsValues, as_values, is_written_once
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares
 from pypgm.reporting.words import many, percent, records_text
@@ -132,7 +132,11 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     if schema is None:
         return Losses({}, {}, {}, {}, {}, (), persons=persons)
     columns = schema.columns
-    coarse = {name: bins for name, column in columns.items() if (bins := column.coarseness)}
+    coarse = {
+        name: bins
+        for name, column in columns.items()
+        if (bins := column.coarseness) and not (isinstance(column, Binned) and is_written_once(column))
+    }
     cut = {n: _moved(c) for n, c in columns.items() if isinstance(c, Binned) and c.outside != "refuse"}
     total = max(model.total, 1e-300)
     other = {
