@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import math
 import random
 import re
 import uuid
@@ -94,19 +95,19 @@ WHEN = {  # a value of each kind
     "bytes": lambda draw: draw.choice([b"a", b"b"]),
 }
 PANDAS = {
-    **{name: "whole" for name in ("int8", "int64", "uint16", "Int64*", "Int8*", "int64[pyarrow]*", "category of whole")},
-    **{name: "real" for name in ("float32*", "float64*", "Float64*", "double[pyarrow]*")},
-    **{name: "flag" for name in ("bool", "boolean*", "bool[pyarrow]*")},
-    **{name: "word" for name in ("str*", "string*", "category*", "ordered*", "string[pyarrow]*")},
+    **dict.fromkeys(("int8", "int64", "uint16", "Int64*", "Int8*", "int64[pyarrow]*", "category of whole"), "whole"),
+    **dict.fromkeys(("float32*", "float64*", "Float64*", "double[pyarrow]*"), "real"),
+    **dict.fromkeys(("bool", "boolean*", "bool[pyarrow]*"), "flag"),
+    **dict.fromkeys(("str*", "string*", "category*", "ordered*", "string[pyarrow]*"), "word"),
     **{f"datetime64[{unit}]*": "time" for unit in ("s", "ms", "us", "ns")},
     "date32[day][pyarrow]*": "day",
     "timestamp[ms][pyarrow]*": "time",
     **{f"object of {name}*": name for name in WHEN},
 }
 POLARS = {
-    **{name: "whole" for name in ("Int8*", "Int64*", "UInt16*", "Int128*")},
-    **{name: "real" for name in ("Float32*", "Float64*")},
-    **{name: "word" for name in ("String*", "Categorical*", "Enum(['lo', 'none', 'mid', 'hi'])*")},
+    **dict.fromkeys(("Int8*", "Int64*", "UInt16*", "Int128*"), "whole"),
+    **dict.fromkeys(("Float32*", "Float64*"), "real"),
+    **dict.fromkeys(("String*", "Categorical*", "Enum(['lo', 'none', 'mid', 'hi'])*"), "word"),
     **{f"Datetime('{unit}')*": "time" for unit in ("ms", "us", "ns")},
     "Boolean*": "flag",
     "Decimal(10, 2)*": "cents",
@@ -115,9 +116,9 @@ POLARS = {
     "Duration('ms')*": "span",
 }
 ARROW = {
-    **{name: "whole" for name in ("int8()*", "int64()*", "uint64()*")},
-    **{name: "real" for name in ("float32()*", "float64()*")},
-    **{name: "word" for name in ("string()*", "large_string()*", "dictionary(int32(), string())*")},
+    **dict.fromkeys(("int8()*", "int64()*", "uint64()*"), "whole"),
+    **dict.fromkeys(("float32()*", "float64()*"), "real"),
+    **dict.fromkeys(("string()*", "large_string()*", "dictionary(int32(), string())*"), "word"),
     **{f"timestamp('{unit}')*": "time" for unit in ("s", "ms", "us", "ns")},
     "bool_()*": "flag",
     "decimal128(10, 2)*": "cents",
@@ -198,7 +199,11 @@ def kinds_of(frame, name):
     values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
     found = set()
     for value in values:
-        if value is None or type(value).__name__ in {"NAType", "NaTType"} or value != value:
+        if (
+            value is None
+            or (isinstance(value, float) and math.isnan(value))
+            or type(value).__name__ in {"NAType", "NaTType"}
+        ):
             continue
         details = value.as_tuple().exponent if isinstance(value, Decimal) else getattr(value, "tzinfo", None)
         found.add((type(value), details))
@@ -222,9 +227,9 @@ def check_frame(seed):
         assert kinds_of(made, name) <= given, name
 
 
-def written(path, columns, delimiter, encoding, line_end, quoting):
+def written(path, columns, encoding, **marks):
     with open(path, "w", newline="", encoding=encoding) as file:
-        rows = csv.writer(file, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
+        rows = csv.writer(file, **marks)
         rows.writerow(columns)
         rows.writerows(zip(*columns.values(), strict=True))
 
@@ -239,7 +244,8 @@ def check_file(seed, folder):
     delimiter, line_end = draw.choice(",;\t|"), draw.choice(["\n", "\r\n"])
     encoding = draw.choice(["utf-8", "utf-8-sig", "latin-1"])
     path, out = folder / "source.csv", folder / "synthetic.csv"
-    written(path, columns, delimiter, encoding, line_end, draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+    quoting = draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    written(path, columns, encoding, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
     marks = {"delimiter": delimiter, "encoding": encoding.removesuffix("-sig")}
     schema = pypgm.Schema.draft(path, **marks)
     assert not schema.drop
