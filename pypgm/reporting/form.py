@@ -47,13 +47,13 @@ def form_page(fields: Mapping[str, Any], file: str) -> str:
         digest=f"sha256-{digest}",
         script=script,
         state=_json(form_state(whole, file)).replace("<", "\\u003c"),
-        table=_asked(questions, "table"),
+        table=_of_part(questions, "table"),
         person=[(name, _shown(person.get(name), kind)) for name, kind in _OF_PERSON.items()],
         records=_json(whole["records_per_person"]) if "records_per_person" in whole else "",
-        of_person=_asked(questions, "person"),
+        of_person=_of_part(questions, "person"),
         columns=[_card(i, name, entry, questions) for i, (name, entry) in enumerate(whole["columns"].items())],
         rules=[
-            {"text": _json(rule), "questions": _asked(questions, "rules", str(i))}
+            {"text": _json(rule), "questions": _of_part(questions, "rules", str(i))}
             for i, rule in enumerate(whole.get("rules", []))
         ],
         drop=[(name, meaning(why)) for name, why in _drop(whole).items()],
@@ -129,11 +129,11 @@ def _card(place: int, name: str, entry: object, questions: Sequence[Question]) -
         "name": name,
         "kind": kind,
         "fields": [(field, _shown(value)) for field, value in fields.items()],
-        "questions": _asked(questions, "columns", name) + _asked(questions, "bins", name),
+        "questions": _of_part(questions, "columns", name) + _of_part(questions, "bins", name),
     }
 
 
-def _asked(questions: Sequence[Question], place: str, name: str = "") -> list[dict[str, Any]]:
+def _of_part(questions: Sequence[Question], place: str, name: str = "") -> list[dict[str, Any]]:
     """Return the questions of a part for the template."""
     return [
         {"place": i, "sentence": question.note.sentence, "proposals": [*map(_json, question.proposals)]}

@@ -219,6 +219,8 @@ def test_a_release_has_each_kind_as_often_as_the_table(tmp_path):
     assert made.dtypes.equals(frame.dtypes)
     for value in (98, 99):
         assert abs((made.hours == value).mean() - (frame.hours == value).mean()) < 0.02
+    among = frame.hours[frame.hours < 90].mean()
+    assert abs(release.interval(lambda drawn: float(drawn["hours"].mean())).answer - among) < 0.3
     release.write(tmp_path / "t.csv")
     written = pandas.read_csv(tmp_path / "t.csv")
     assert set(written.hours) <= {*range(17), 98, 99}

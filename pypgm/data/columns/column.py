@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -117,10 +118,12 @@ class Column(ABC):
         read = ((read_number(text), kind) for text, kind in self.null_texts.items())
         return {number: kind for number, kind in read if number is not None}
 
-    def kind_of_null(self, number: Exact) -> int | None:
+    def kind_of_null(self, value: Exact) -> int | None:
         """Return the place of the kind of missing value that a number means; None if it means none."""
+        if value in {math.inf, -math.inf}:  # by the text that a file has for it
+            return self.null_texts.get("inf" if value > 0 else "-inf")
         numbers: Mapping[Any, int] = self.null_numbers
-        return numbers.get(number)
+        return numbers.get(value)
 
     @cached_property
     def none_kind(self) -> int:
@@ -234,6 +237,10 @@ class Column(ABC):
         other = copy.copy(self)
         other.__dict__.update(changed)
         return other
+
+    def with_null(self, text: str) -> Column:
+        """Return the column with a code for nulls, which has none yet."""
+        return self._with(null=(text,))
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -134,7 +134,7 @@ class Layout:
         types = {entry.name: _of_arrow(entry.type) + _ENUM * (entry.name in enums) for entry in schema}
         return cls("pyarrow", types, pandas=pandas_types)
 
-    def frame(self, cells: Mapping[str, Cells], *, keeps_nulls: bool = False) -> Frame:
+    def frame(self, cells: Mapping[str, Cells], *, keeps_nulls: bool | None = None) -> Frame:
         """Return records as a frame of this layout.
 
         A column whose type cannot hold every value gets one that can: texts, if "other" may stand between numbers.
@@ -143,8 +143,9 @@ class Layout:
         ----------
         cells : mapping of str to Cells
             Cells of the columns, as from `Schema.cells`.
-        keeps_nulls : bool
-            Whether kinds of missing values that are told apart are written as they were, where a type holds that.
+        keeps_nulls : bool, optional
+            Whether kinds of missing values that are told apart are written as they were, where a type holds that; by
+            default where a type has no nulls.
         """
         module = imported(self.library, "such a frame", "frames")
         made = {
@@ -324,15 +325,16 @@ def decimals_of(kind: str) -> int | None:
     return int(match[match.lastindex or 0]) if match else None
 
 
-def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool, order: Sequence[Label]) -> Any:  # noqa: ANN401
+def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool | None, order: Sequence[Label]) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
     column = cells.column
     if family_of(kind) == "category" and cells.values is not None and not isinstance(column, Binned):
         distinct = {text: code for code, text in enumerate(dict.fromkeys(cells.values.tolist()))}
         column = Categorical(list(distinct), other=not distinct)
         cells = Cells(column, np.array([distinct[text] for text in cells.values.tolist()], dtype=np.int64))
-    # A type of NumPy without nulls had the numbers that mean them.
-    keeps_nulls |= module.__name__ == "pandas" and bool(_NO_NULLS.fullmatch(kind))
+    if keeps_nulls is None:  # a type without nulls had the numbers that mean them
+        is_full = module.__name__ == "pandas" and bool(_NO_NULLS.fullmatch(kind))
+        keeps_nulls = is_full and None not in column.null_values(family_of(kind))
     keeps_nulls = bool(kind and keeps_nulls) and _holds(module, kind, column, keeps_nulls=True)
     if kind and not keeps_nulls and not _holds(module, kind, column):
         kind = "object" if is_of_objects(kind) else ""

@@ -28,9 +28,11 @@ from pypgm.data.sources.source import (
     EngineQuery,
     FileList,
     FrameTable,
+    JsonFile,
     ParquetFile,
     Relation,
     Source,
+    Workbook,
 )
 from pypgm.data.sources.streamed import RelationTable, StreamedTable
 from pypgm.data.sources.table import csv_names, read_source
@@ -130,6 +132,8 @@ def _held(
 def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     codes, values = read_source(source, schema, ignore_extra=ignore_extra)
     first = source.files[0] if isinstance(source, FileList) else source
+    if isinstance(first, JsonFile):  # the order of names is the records' own
+        return _held(schema, codes, values, Layout())
     if not isinstance(first, CsvFile):
         return _held(schema, codes, values, first.layout)
     names = csv_names(first, schema.provisional, ignore_extra)
@@ -192,6 +196,8 @@ def _counted(
 _READERS: Mapping[type[Source], Callable[[Any, Schema | OpenSchema, bool], Opened]] = {
     CsvFile: _read,
     ParquetFile: _read,
+    JsonFile: _read,
+    Workbook: _read,
     FileList: _read,
     ArrowDataset: _read,
     CountedRecords: _in_place,
