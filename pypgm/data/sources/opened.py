@@ -86,12 +86,13 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
         If a package is missing that reads it: the message names the extra.
     """
     source.check_dialect()
-    if not isinstance(source, EncodedRecords | CsvFile):
+    if not isinstance(source, EncodedRecords | CountedRecords | CsvFile):
         _check_flat(source.name, {n: k for n, k in source.layout.types.items() if n in schema.provisional.reading})
     made = next(read for kind, read in _READERS.items() if isinstance(source, kind))(source, schema, ignore_extra)
-    if listed := {**ordered_dictionaries(source), **source.categories}:
-        return replace(made, layout=made.layout.with_orders(listed, schema.provisional.example(0)))
-    return made
+    known = getattr(source.table, "source", None) if isinstance(source, CountedRecords) else source
+    listed = {**ordered_dictionaries(known), **known.categories} if known is not None else {}
+    layout = made.layout.with_orders(listed, schema.provisional.example(0)) if listed else made.layout
+    return replace(made, layout=layout)
 
 
 def _check_flat(table: str, types: Mapping[str, str]) -> None:
