@@ -43,7 +43,7 @@ class Losses(NamedTuple):
     Attributes
     ----------
     coarsened : mapping of str to str
-        Columns of which only bins are known, and the number of bins.
+        Columns of which only bins are known, the number of bins, and one that has more than a third of the records.
     cut : mapping of str to str
         Columns of numbers or dates beyond whose bounds values were moved, or have become missing or "other".
     other : mapping of str to float
@@ -124,6 +124,9 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
         return Losses({}, {}, {}, {}, {}, (), persons=persons)
     columns = schema.columns
     coarse = {name: bins for name, column in columns.items() if (bins := column.coarseness)}
+    for name, bins in coarse.items():
+        if isinstance(column := columns[name], Binned) and (crowd := column.crowded(model.project(name).values)):
+            coarse[name] = f"{bins}; {crowd}"
     cut = {n: _moved(c) for n, c in columns.items() if isinstance(c, Binned) and c.outside != "refuse"}
     total = max(model.total, 1e-300)
     other = {

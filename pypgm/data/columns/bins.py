@@ -19,6 +19,7 @@ from pypgm.data.columns.values import Values, as_keys, as_list, bare
 
 _HALVINGS = 5  # of a bin
 _MAX_HALVES = 1 << 22  # halves of all bins
+_CROWDED = 1 / 3  # of the records in one bin: a median may be anywhere in it
 _BESIDE = 2  # bins by which a tail is fitted, at most
 _ONE_VALUE = 1e-12  # of all bins, at most, in a bin that holds a single double
 _REACH_STDDEV = 0.7  # standard deviation of the log of how far values reach in a bin that tapers
@@ -193,6 +194,29 @@ class Binned(Column):
     def coarseness(self) -> str:
         """Number of bins, in words."""
         return f"{self.n_values:,} bins"
+
+    def crowded(self, counts: NDArray[Any]) -> str:
+        """Return a note on the one bin of several numbers that has more than a third of the records; else nothing.
+
+        Parameters
+        ----------
+        counts : ndarray, shape (size,)
+            Counts of the codes, noisy or of a model.
+
+        Examples
+        --------
+        >>> from pypgm.data import Real
+        >>> Real(0, 100, bins=4).crowded(np.array([90, 5, 3, 2]))
+        '90 % of records are in one bin, [0, 25): medians and means depend on where in it they lie, which is not known'
+        """
+        values = np.maximum(np.asarray(counts, dtype=np.float64)[: self.n_values], 0.0)
+        code, total = int(values.argmax()), float(values.sum())
+        first, last = self.ends()
+        if self.has_dates or not total or values[code] <= total * _CROWDED or first[code] == last[code]:
+            return ""
+        label = str((self.labels or range(self.size))[code])
+        unknown = "medians and means depend on where in it they lie, which is not known"
+        return f"{values[code] / total:.0%} of records are in one bin, {label}: {unknown}".replace("%", " %", 1)
 
     @property
     def per_unit(self) -> int:
