@@ -183,7 +183,7 @@ class Derived(Made):
         """Return the text of missing values; none where there are none."""
         if self.null is not None:
             return (self.null,)
-        return next((column.nulls[:1] for column in columns if column.nulls), ())
+        return next(((column.null_kinds[column.none_kind].text,) for column in columns if column.nulls), ())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of the column in a schema file."""
