@@ -45,6 +45,7 @@ _FULL = 0.15  # of the records in one bin of several values, or with one of thes
 _HEAVY = 0.2  # of the records with frequent values: these can be found, though most others come once
 _FREQUENT = 20  # records
 _NEARLY = 0.95  # of the values that are numbers beside a sign
+_RESOLUTIONS: tuple[Resolution, ...] = ("hour", "day", "month", "quarter", "year")
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
 _TIME = re.compile(r"[0-9]{1,3}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
 _TEXTS = {"", "text", "category", "any"}  # families of types whose values may be numbers or dates that are texts
@@ -444,9 +445,24 @@ def resolution_of(days: int, *, has_times: bool = False) -> Resolution:
     return next((name for most, name in steps if days <= most), "year")
 
 
+def _finest(form: str) -> Resolution:
+    """Return the finest of some resolutions that a format of dates tells apart; empty for ISO 8601.
+
+    Examples
+    --------
+    >>> _finest("%d.%m.%Y"), _finest("%b-%Y"), _finest("%YQ%q"), _finest("%Y")
+    ('hour', 'month', 'quarter', 'year')
+    """
+    parts = set(re.findall("%[-^0-9]*([A-Za-z])", form))
+    if not form or parts & set("djsxcH"):
+        return "hour"
+    return "month" if parts & set("mbB") else "quarter" if "q" in parts else "year"
+
+
 def _date_ends(dates: DateReader) -> dict[str, Any]:
     """Return rounded bounds of dates, and a resolution that gives a few dozen bins."""
     resolution = resolution_of((dates.high - dates.low).days, has_times=dates.has_times)
+    resolution = max(resolution, _finest(dates.form), key=_RESOLUTIONS.index)
     first, last = dates.low.date(), dates.high.date()
     if resolution not in {"hour", "day"}:
         first, last = first.replace(month=1, day=1), last.replace(month=12, day=31)
