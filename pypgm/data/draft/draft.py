@@ -6,12 +6,16 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pypgm.data.columns.column import Column
 from pypgm.data.draft.blocks import one_of_rules
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
+from pypgm.data.draft.copies import point_out_copies
+from pypgm.data.draft.empty import point_out_empty
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
 from pypgm.data.draft.structure import Blanks, Dependences, Orders, Structure
 from pypgm.data.schema.rule_comparison import Comparison
+from pypgm.data.schema.schema_file import declarations
 from pypgm.data.sources.dialect import Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame, as_columns
 from pypgm.data.sources.layout import family_of
@@ -102,7 +106,15 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     _share_out(columns)
     rules = one_of_rules(columns, structure.blocks)
     members = {name for rule in rules for name in rule["one_of"]}
-    derived = _point_out(columns, structure.dependences, structure.blanks, members)
+    copies = point_out_copies(columns, structure.copies)
+    for name, warning in copies.items():
+        _warn(columns[name], warning)
+    derived = _point_out(columns, structure.dependences, structure.blanks, members, copies)
+    read = {
+        name: column for name, column in declarations({"columns": columns})[0].items() if isinstance(column, Column)
+    }
+    for name, warning in list(point_out_empty(columns, read, structure.empty, {*derived, *members})):
+        _warn(columns[name], warning)
     _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, structure.orders)
     draft: dict[str, Any] = {"comment": _COMMENT}
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
@@ -179,11 +191,17 @@ def _is_costly(fields: Mapping[str, Any]) -> bool:
 
 
 def _point_out(
-    columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks, members: Collection[str]
+    columns: Mapping[str, dict[str, Any]],
+    dependences: Dependences,
+    blanks: Blanks,
+    members: Collection[str],
+    copies: Collection[str],
 ) -> set[str]:
     """Return columns that follow from others in the records, and add warnings that say how to declare the rule."""
-    derived = set()
+    derived = set(copies)
     for base, other, images in dependences.pairs():
+        if other in copies or base in copies:
+            continue
         if base in columns and other in columns and columns[base]["kind"] == "open":
             _warn(columns[other], _OF_OPEN.format(base))
         elif base in columns and other in columns:
