@@ -94,9 +94,11 @@ class Copies:
         places = {name: i for i, name in enumerate(bases)}
         for name, able in bases.items():
             real = [b for b in able if b not in bases or name not in bases[b] or places[b] < places[name]]
-            first = next((b for b in real if not set(bases.get(b, ())) & set(real)), None)
-            if first is None or not self._is_supported(name):
+            if not real or not self._is_supported(name):
                 continue
+            # One that is blank in more records than another comes after it.
+            able_first = (b for b in real if all(b in bases.get(o, ()) for o in real if o in bases.get(b, ())))
+            first = next(able_first, real[0])
             conditions = list(self._conditions(name))
             if name not in self._counts or name in bases.get(first, ()):
                 yield Copy(first, name, None)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pypgm.data.columns.column import Column
 from pypgm.data.draft.blocks import one_of_rules
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft.copies import point_out_copies
@@ -15,7 +14,6 @@ from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
 from pypgm.data.draft.structure import Blanks, Dependences, Orders, Structure
 from pypgm.data.schema.rule_comparison import Comparison
-from pypgm.data.schema.schema_file import declarations
 from pypgm.data.sources.dialect import Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame, as_columns
 from pypgm.data.sources.layout import family_of
@@ -104,18 +102,7 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
         why = "each is empty, a key, or has a different value in each record"
         raise ValueError(f"{opened.name} has no column to declare: {why}")
     _share_out(columns)
-    rules = one_of_rules(columns, structure.blocks)
-    members = {name for rule in rules for name in rule["one_of"]}
-    copies = point_out_copies(columns, structure.copies)
-    for name, warning in copies.items():
-        _warn(columns[name], warning)
-    derived = _point_out(columns, structure.dependences, structure.blanks, members, copies)
-    read = {
-        name: column for name, column in declarations({"columns": columns})[0].items() if isinstance(column, Column)
-    }
-    for name, warning in list(point_out_empty(columns, read, structure.empty, {*derived, *members})):
-        _warn(columns[name], warning)
-    _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, structure.orders)
+    rules = _point_out_all(columns, structure)
     draft: dict[str, Any] = {"comment": _COMMENT}
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         _warn(draft, FIRST_LINE)
@@ -124,6 +111,20 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
     else:
         _warn(draft, _QUESTION)
     return draft | {"columns": columns} | ({"drop": dropped} if dropped else {}) | ({"rules": rules} if rules else {})
+
+
+def _point_out_all(columns: Mapping[str, dict[str, Any]], structure: Structure) -> list[dict[str, Any]]:
+    """Return rules of a draft, and add warnings of all other relations of its columns."""
+    rules = one_of_rules(columns, structure.blocks)
+    members = {name for rule in rules for name in rule["one_of"]}
+    copies = point_out_copies(columns, structure.copies)
+    for name, warning in copies.items():
+        _warn(columns[name], warning)
+    derived = _point_out(columns, structure.dependences, structure.blanks, members, copies)
+    for name, warning in point_out_empty(columns, structure.empty, {*derived, *members}):
+        _warn(columns[name], warning)
+    _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, structure.orders)
+    return rules
 
 
 def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:

@@ -13,6 +13,7 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
 from pypgm.data.draft.coded import Coder, Piece, hot_products
 from pypgm.data.draft.column import LISTED, NULLS
+from pypgm.data.schema.schema_file import declarations
 
 _EXPECTED = 50  # records by chance, before a combination that no record has is named
 _IN_BLOCK = 15  # of them in the first records, by which most pairs of columns are told apart
@@ -181,7 +182,7 @@ def numbers_of(texts: Sequence[str]) -> NDArray[np.float64] | None:
 
 
 def point_out_empty(
-    columns: Mapping[str, Mapping[str, Any]], read: Mapping[str, Column], empty: EmptyCells, without: Collection[str]
+    columns: Mapping[str, Mapping[str, Any]], empty: EmptyCells, without: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield columns with warnings of combinations that no record has, those of most records by chance first.
 
@@ -189,12 +190,12 @@ def point_out_empty(
     ----------
     columns : mapping of str to mapping
         Declarations of a draft.
-    read : mapping of str to Column
-        The same, of those columns whose values or bins are known.
     empty : EmptyCells
     without : collection of str
         Columns that follow from others, or are named by other rules.
     """
+    declared, _, _ = declarations({"columns": columns})
+    read = {name: column for name, column in declared.items() if isinstance(column, Column)}
     listed = {n for n, fields in columns.items() if fields["kind"] in {"categorical", "boolean"} and n in read}
     binned = {n: c for n, c in read.items() if isinstance(c, Binned) and c.scale == "numbers"}
     proposals = [
