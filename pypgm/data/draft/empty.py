@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
 from pypgm.data.draft.coded import Coder, Piece, hot_products
-from pypgm.data.draft.column import LISTED, NULLS
+from pypgm.data.draft.column import NULLS
+from pypgm.data.draft.gaps import LISTED
 from pypgm.data.draft.warnings import note, propose
 from pypgm.data.schema.schema_file import declarations
 
