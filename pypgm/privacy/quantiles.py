@@ -170,10 +170,10 @@ def _shares(count: int, parts: Sequence[Number] | None, rho: Number | None, epsi
     if len(weights) != count or min(weights) <= 0:
         raise ValueError(f"parts needs a number above 0 for each of {count} quantiles")
     one_of("a selection", rho=rho, epsilon=epsilon)
-    name, given = ("rho", rho) if epsilon is None else ("epsilon", epsilon)
-    whole = as_fraction(name, given if given is not None else 0)
-    costs = [whole * weight / sum(weights) for weight in weights]
-    return [selection_epsilon(**{"rho": None, "epsilon": None, name: cost}, divisor=8) for cost in costs]
+    of_all = [weight / sum(weights) for weight in weights]
+    if epsilon is not None:
+        return [selection_epsilon(None, as_fraction("epsilon", epsilon) * part, 8) for part in of_all]
+    return [selection_epsilon(as_fraction("rho", rho or 0) * part, None, 8) for part in of_all]
 
 
 def _cell_counts(access: ColumnAccess, points: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import math
 import random
 import re
 import uuid
@@ -198,7 +199,11 @@ def kinds_of(frame, name):
     values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
     found = set()
     for value in values:
-        if value is None or type(value).__name__ in {"NAType", "NaTType"} or value != value:
+        if (
+            value is None
+            or (isinstance(value, float) and math.isnan(value))
+            or type(value).__name__ in {"NAType", "NaTType"}
+        ):
             continue
         details = value.as_tuple().exponent if isinstance(value, Decimal) else getattr(value, "tzinfo", None)
         found.add((type(value), details))
@@ -222,9 +227,9 @@ def check_frame(seed):
         assert kinds_of(made, name) <= given, name
 
 
-def written(path, columns, delimiter, encoding, line_end, quoting):
+def written(path, columns, encoding, **marks):
     with open(path, "w", newline="", encoding=encoding) as file:
-        rows = csv.writer(file, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
+        rows = csv.writer(file, **marks)
         rows.writerow(columns)
         rows.writerows(zip(*columns.values(), strict=True))
 
@@ -239,7 +244,8 @@ def check_file(seed, folder):
     delimiter, line_end = draw.choice(",;\t|"), draw.choice(["\n", "\r\n"])
     encoding = draw.choice(["utf-8", "utf-8-sig", "latin-1"])
     path, out = folder / "source.csv", folder / "synthetic.csv"
-    written(path, columns, delimiter, encoding, line_end, draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+    quoting = draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    written(path, columns, encoding, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
     marks = {"delimiter": delimiter, "encoding": encoding.removesuffix("-sig")}
     schema = pypgm.Schema.draft(path, **marks)
     assert not schema.drop

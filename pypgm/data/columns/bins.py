@@ -414,7 +414,7 @@ def drawn(
     if within == "uniform":
         return rng.integers(low, high, endpoint=True)
     if within in {"tapered", "tails"} or isinstance(within, Scattered):
-        parts = parts_of_bins(first.astype(np.float64), last + 1.0, codes, within, rng, step=1.0)
+        parts = parts_of_bins(first.astype(np.float64), (last + 1).astype(np.float64), codes, within, rng, step=1.0)
         return np.minimum(low + (parts * (high - low + 1)).astype(np.int64), high)
     return low if within == "lower" else low + (high - low) // 2
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
+from typing import Any
 
 from pypgm.data.columns.date_text import DateFormat, is_joined
-from pypgm.data.columns.dates import format_of, has_short_years, iso_date
+from pypgm.data.columns.dates import TIMES, clock_in, format_of, has_short_years, iso_date
+from pypgm.data.columns.numbers import nice
 from pypgm.data.draft.warnings import note
 
 _SAMPLE = 300  # different texts that formats are tried on
@@ -29,6 +32,8 @@ _DAYS += ("%d%b%y", "%d %B %Y", "%B %d, %Y", "%d. %B %Y", "%b-%Y", "%b %Y", "%B 
 _DAYS += ("%m/%Y", "%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "%b%Y", "%d-%m-%y", "%Y/%m")
 _OF_DIGITS = ("%Y%m%d", "%d%m%Y", "%m%d%Y", "%Y%m", "%H%M", "%Y%m%d%H%M%S", "%Y%m%d%H%M")
 _DAY = 86_400_000_000  # microseconds
+_SHORT_SPANS = ((600, "second"), (6 * 3600, "minute"))  # longest spans in seconds that a unit is for
+_N_BINS = 60
 _EPOCHS = ("%s", "%s%3f", "%s%6f", "%s%9f")  # seconds from 1970 on, to the thousandth, millionth, ...
 _TAIL = re.compile(
     r"(?P<clock>(?P<hour>[0-9]{1,2}):[0-9]{2}(?P<second>:[0-9]{2})?(?P<point>[.,])?(?P<part>(?<=[.,])[0-9]{1,9})?)"
@@ -178,6 +183,27 @@ def midnight_of(form: str) -> str:
     clock = {"H", "k", "I", "l", "M", "S", "f", "p", "P"}
     texts = [format_of(part).written(midnight) if part[:1] == "%" and part[-1] in clock else part for part in parts]
     return "".join(texts) if given.step and not given.is_clock and not given.is_number else form
+
+
+def keeps_times(fields: Mapping[str, Any]) -> bool:
+    """Return whether the values of a declared column of dates have times of day."""
+    return fields.get("resolution") in TIMES or clock_in(fields.get("format", ""))
+
+
+def short_span(least: int, most: int) -> dict[str, Any]:
+    """Return the bounds, the width and the unit of spans in seconds that take a few hours at most; else nothing.
+
+    Examples
+    --------
+    >>> short_span(190, 1_290), short_span(0, 86_400)
+    ({'low': 3, 'high': 21, 'width': 1, 'unit': 'minute'}, {})
+    """
+    unit = next((unit for longest, unit in _SHORT_SPANS if most - least <= longest), "")
+    if not unit:
+        return {}
+    low, high = least // TIMES[unit], most // TIMES[unit]
+    width = max(1, math.ceil(nice((high - low) / _N_BINS)))
+    return {"low": low // width * width, "high": (high // width + 1) * width - 1, "width": width, "unit": unit}
 
 
 def date_readers(texts: Iterable[str], family: str = "") -> dict[str, DateReader]:
