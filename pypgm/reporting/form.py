@@ -62,7 +62,7 @@ def form_page(fields: Mapping[str, Any], file: str) -> str:
 
 def form_state(whole: Mapping[str, Any], file: str) -> dict[str, Any]:
     """Return what the script of a form starts from: values are JSON within texts, objects are lists of pairs."""
-    drop, person, codes = whole.get("drop"), whole.get("person"), whole.get("codes") or {}
+    drop, person, codes = whole.get("drop"), whole.get("person"), whole.get("codes")
     return {
         "file": file,
         "top": _pairs(whole),
@@ -73,7 +73,7 @@ def form_state(whole: Mapping[str, Any], file: str) -> dict[str, Any]:
         "drop": _pairs(_drop(whole)),
         "isDropList": not isinstance(drop, Mapping),
         "emptyDrop": None if drop is None else _json(drop),
-        "codes": _pairs(codes),
+        "codes": _pairs(codes) if isinstance(codes, Mapping) else [],
         "keptCodes": list(explained({"drop": drop})),
     }
 

@@ -159,10 +159,21 @@ def test_a_schema_of_a_draft_keeps_codes_and_proposals_in_its_file(tmp_path):
         assert [q[:3] for q in map(_facts, questions_of(saved))] == [q[:3] for q in map(_facts, questions_of(draft))]
         assert saved.get("proposals") == draft.get("proposals")
         assert saved.get("codes", {}) == draft.get("codes", {})
-        assert all("warning" not in why for why in made.to_dict().get("drop", []))
+        assert not {"proposals", "codes"} & {*made.to_dict()}  # which releases hold
+        assert all(text in {None, "drafted from a table, and not reviewed"} for text in _warnings(made.to_dict()))
         for name, text in made.notes.items():
             assert text.strip(), name
             assert not {*text.split("; ")} & {*CODES}, name
+
+
+def _warnings(fields):
+    yield from (place.get("warning") for place in (fields, fields.get("person", {}), *fields["columns"].values()))
+
+
+@pytest.mark.parametrize("proposals", [[], {"a": []}, {"a": {"bounds": {}}}, 3])
+def test_proposals_of_another_form_are_refused(proposals):
+    with pytest.raises(ValueError, match="proposals needs"):
+        Schema.from_dict({"columns": {"a": AGE}, "proposals": proposals})
 
 
 def _facts(question: Question):
