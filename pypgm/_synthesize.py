@@ -43,9 +43,10 @@ def synthesize(
 
     Parameters
     ----------
-    source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
-        The records, one per row. Frames of pandas, polars and pyarrow, lazy ones too, and others that narwhals
-        knows; a path names a CSV, Parquet or DuckDB file, by its ending.
+    source : data frame, mapping of str to sequence, path, list of paths, DuckDB relation, ibis.Table, Dataset or scan
+        The records, one per row. Frames of pandas, polars and pyarrow, lazy ones and datasets too, and others that
+        narwhals knows; a path names a CSV, Parquet, JSON or DuckDB file or a workbook, by its ending, or a folder or a
+        pattern such as ``"visits/*.csv"``, whose files are one table.
     schema : Schema, Domain, mapping or path
         Public knowledge of its columns: a schema, the contents of a schema file, or the path of one. It states how many
         records a person has, and impossible combinations. A Dataset has its own; any other source needs one, and the
@@ -63,7 +64,7 @@ def synthesize(
     privacy : Privacy, optional
         Instead of `neighbours`.
     table : str, optional
-        The table in a DuckDB file.
+        The table in a DuckDB file, or the sheet of a workbook with several.
     ignore_extra : bool
         Leave out columns that are not declared, instead of refusing the table.
     **options

@@ -34,7 +34,7 @@ OPEN = {
             "resolution": "hour",
             "format": "%Y-%m-%d %H",
         },
-        "edges": {"kind": "integer", "low": 0, "high": 9, "edges": [3, 5], "within": "tapered"},
+        "edges": {"kind": "integer", "low": 0, "high": 9, "edges": [3, 5], "within": "tails"},
     },
     "records_per_person": 2,
 }

@@ -164,7 +164,9 @@ def add_reading(command: argparse.ArgumentParser) -> None:
 
 def add_table(command: argparse.ArgumentParser) -> None:
     """Add the option that names a table in a DuckDB file."""
-    command.add_argument("--table", dest="duckdb_table", metavar="NAME", help="name of a table in a .duckdb file")
+    command.add_argument(
+        "--table", dest="duckdb_table", metavar="NAME", help="name of a table in a .duckdb file, or of a sheet"
+    )
 
 
 def add_dialect(command: argparse.ArgumentParser) -> None:

@@ -133,7 +133,8 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         return 1, ""
     if isinstance(error, OSError) and error.filename is not None:
         return 2, f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError | ValueError):
+    lacks_extra = isinstance(error, ImportError) and "pip install pypgm[" in str(error)
+    if isinstance(error, OSError | ValueError) or lacks_extra:
         why = "the model, or a rule of its schema, gives this combination no probability: "
         return 2, f"{why if isinstance(error, ImpossibleEvidenceError) else ''}{error}"
     if isinstance(error, MemoryError):

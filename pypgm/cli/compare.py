@@ -12,7 +12,6 @@ from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present
 from pypgm.comparison import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
-from pypgm.data.sources.duckdb_file import is_database
 from pypgm.data.sources.source import open_source
 from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
@@ -55,7 +54,9 @@ def add_to(commands: Verbs) -> None:
     summary = "how far synthetic records are from the real ones (not private)"
     compare = add_verb(commands, "compare", _compare, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     compare.add_argument("release", metavar="SYNTHETIC", help="a file written by synth: a release, or a table")
-    compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz, .parquet or .duckdb file")
+    compare.add_argument(
+        "table", metavar="TABLE", help="the real records: a .csv, .parquet, .jsonl, .xlsx or .duckdb file, or a folder"
+    )
     compare.add_argument(
         "--schema", metavar="SCHEMA", help="for two tables: missing texts, formats of numbers and dates"
     )
@@ -81,7 +82,7 @@ def _compare(arguments: argparse.Namespace) -> None:
             raise ValueError("--schema is for two tables: a release knows its own")
         content = load(arguments.release)
         known = content.schema if isinstance(content, Release) else None
-        if not is_database(arguments.table):
+        if arguments.duckdb_table is None:
             answers = _of_answers(content.model if isinstance(content, Release) else content, known, arguments)
         synthetic = synthetic_texts(content)
     real = text_table(open_source(arguments.table, arguments.duckdb_table, dialect(arguments)), known)

@@ -46,7 +46,9 @@ def add_to(commands: Verbs) -> None:
     summary = "more synthetic records from a release"
     sample = add_verb(commands, "sample", _sample, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     sample.add_argument("release", metavar="RELEASE", help="a file written by synth")
-    sample.add_argument("--out", metavar="FILE", required=True, help="where the records go: .csv, .csv.gz or .parquet")
+    sample.add_argument(
+        "--out", metavar="FILE", required=True, help="where the records go: .csv, .csv.gz, .parquet or .jsonl"
+    )
     sample.add_argument(
         "--rows",
         metavar="N",

@@ -54,7 +54,9 @@ def add_to(commands: Verbs) -> None:
     schema = add_verb(commands, "schema", _init, summary=_SUMMARY, about=_DESCRIPTION, examples=_USAGE, has_json=False)
     steps = schema.add_subparsers(metavar="COMMAND", required=True)
     init = add_verb(steps, "init", _init, summary="draft a schema from a table", about=_DESCRIPTION, examples=_USAGE)
-    init.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
+    init.add_argument(
+        "table", metavar="TABLE", help="the records: a .csv, .parquet, .jsonl, .xlsx or .duckdb file, or a folder"
+    )
     add_table(init)
     init.add_argument("--out", metavar="FILE", help="where the draft goes: a .json file (default: it is printed)")
     add_dialect(init)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -76,13 +77,15 @@ def add_to(commands: Verbs) -> None:
     """Add the subcommand to the command line."""
     summary = "private synthetic records from a table"
     synth = add_verb(commands, "synth", _synth, summary=summary, about=_DESCRIPTION, examples=_USAGE)
-    synth.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
+    synth.add_argument(
+        "table", metavar="TABLE", help="the records: a .csv, .parquet, .jsonl, .xlsx or .duckdb file, or a folder"
+    )
     add_table(synth)
     synth.add_argument(
         "--schema", "--domain", dest="schema", metavar="SCHEMA", required=True, help="the columns: .json or .yaml"
     )
     synth.add_argument(
-        "--out", metavar="FILE", required=True, help="where synthetic records go: .csv, .csv.gz or .parquet"
+        "--out", metavar="FILE", required=True, help="where synthetic records go: .csv, .csv.gz, .parquet or .jsonl"
     )
     add_budget(synth)
     synth.add_argument(
@@ -225,7 +228,7 @@ def default_place(table: str, out: str) -> str:
     """
     path = Path(out)
     if path.parts[:2] in {("/", "dev"), ("/", "proc")} or (path.exists() and not path.is_file()):
-        return f"{Path(table).name.split('.')[0]}.pgm"
+        return f"{re.sub(r'[*?[]', '', Path(table).name.split('.')[0]) or 'release'}.pgm"
     return str(path.with_name(f"{path.name.split('.')[0] or 'release'}.pgm"))
 
 

@@ -197,9 +197,10 @@ _LAYOUT = Record(
         **{name if name in _OLD_MARKS else f"{name}?": (str, MARKS[name]) for name in STORED_MARKS},
         "pandas?": ({str: str}, "types that pandas alone has, of columns of a Parquet file that it wrote"),
         "orders?": (
-            {str: [(str, float, bool)]},
+            {str: [(str, int, float, bool)]},
             "values of the schema, in the order of a type that declares one",
         ),
+        "crlf?": (bool, "whether lines of a CSV file end in CR and LF"),
     },
 )
 _RELEASE = Record(

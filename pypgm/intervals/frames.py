@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,9 @@ class Frames:
         if self._is_plain:
             codes = {a: records.columns[a] for a in self.names}
             return DrawnRecords(codes, lambda columns: Dataset(columns, records.domain.project(tuple(columns))))
-        return DrawnRecords(self._schema.cells(records.columns, rng, scattered=scattered), self._layout.frame)
+        # A number that means a missing value would count as one.
+        with_nulls = partial(self._layout.frame, keeps_nulls=False)
+        return DrawnRecords(self._schema.cells(records.columns, rng, scattered=scattered), with_nulls)
 
     def whole(self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None) -> Any:  # noqa: ANN401 - of any library
         """Return a frame of the records with all columns."""

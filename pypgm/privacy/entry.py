@@ -43,7 +43,7 @@ class PrivateOptions(TypedDict, total=False):
     ----------
     schema : Schema, Domain, mapping or path, optional
         The schema of a table that is not encoded: `data` may then be whatever `pypgm.synthesize` takes, a frame, the
-        path of a CSV or Parquet file, a DuckDB relation or an Ibis table. Columns that the schema leaves open are
+        path of a file or folder, a DuckDB relation or an Ibis table. Columns that the schema leaves open are
         settled first.
     budget : Budget
         Instead of epsilon and delta. An open `PrivateTable` takes neither: all that its ledger has left is spent.

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.constraints import one_of
 from pypgm.privacy.access import ColumnAccess
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
@@ -27,6 +28,7 @@ def private_quantiles(
     *,
     rho: Number | None = None,
     epsilon: Number | None = None,
+    parts: Sequence[Number] | None = None,
 ) -> NDArray[np.float64]:
     """Select quantiles of a numeric column among the points of a grid, each by an exponential mechanism.
 
@@ -39,7 +41,10 @@ def private_quantiles(
     grid : array_like of float, shape (points,)
         The candidates, strictly rising, chosen without looking at the data.
     rho, epsilon : number
-        Exactly one: the cost of all quantiles together, each an equal part.
+        Exactly one: the cost of all quantiles together.
+    parts : sequence of number, optional
+        Relative cost of each quantile, above 0; equal by default. A quantile near 0 or 1 needs more, as few records are
+        between it and points beyond all records.
 
     Returns
     -------
@@ -71,9 +76,9 @@ def private_quantiles(
     if not wanted:
         raise ValueError("at least one quantile is needed")
     count, ledger = len(wanted), access.ledger
-    share = selection_epsilon(rho, epsilon, 8, count)
     ranges = [access.privacy.quantile_score_range(q) for q in wanted]
-    laws = [Exponential(drawable_rate(share / r) * r, r) for r in ranges]
+    shares = _shares(count, parts, rho, epsilon)
+    laws = [Exponential(drawable_rate(share / r) * r, r) for r, share in zip(ranges, shares, strict=True)]
     with ledger.allocate("quantiles", amount=sum(law.cost(ledger.budget.unit) for law in laws)) as part:
         for q, law in zip(wanted, laws, strict=True):
             part.charge("select", f"quantile {q} on {points.size} points", law)
@@ -155,6 +160,20 @@ def _drawn(
         points[law.draw(rank_scores(numbers, counts, q, points), access.sampler)]
         for q, law in zip(wanted, laws, strict=True)
     ]
+
+
+def _shares(count: int, parts: Sequence[Number] | None, rho: Number | None, epsilon: Number | None) -> list[Fraction]:
+    """Return the epsilon of each selection."""
+    if parts is None:
+        return [selection_epsilon(rho, epsilon, 8, count)] * count
+    weights = [as_fraction("parts", part) for part in parts]
+    if len(weights) != count or min(weights) <= 0:
+        raise ValueError(f"parts needs a number above 0 for each of {count} quantiles")
+    one_of("a selection", rho=rho, epsilon=epsilon)
+    of_all = [weight / sum(weights) for weight in weights]
+    if epsilon is not None:
+        return [selection_epsilon(None, as_fraction("epsilon", epsilon) * part, 8) for part in of_all]
+    return [selection_epsilon(as_fraction("rho", rho or 0) * part, None, 8) for part in of_all]
 
 
 def _cell_counts(access: ColumnAccess, points: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -167,7 +167,9 @@ def _settled(
         return column.closed(sparse_histogram(values, delta=delta, rho=amount))
     cost = {"rho": amount} if values.ledger.budget.unit == "rho" else {"epsilon": amount}
     steps = [Fraction(i, column.quantiles) for i in range(1, column.quantiles)]
-    return column.closed(private_quantiles(values, steps, column.grid, **cost))
+    # Points beyond all records lack only the records outside of a quantile, of which the outer ones have few.
+    parts = [1 / min(step, 1 - step) ** 2 for step in steps]
+    return column.closed(private_quantiles(values, steps, column.grid, **cost, parts=parts))
 
 
 class _Values:

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from pypgm.data.columns.column import Column
     from pypgm.reporting.quality import Quality
 
-_RECORDS = 50_000  # drawn for what bins lose, at most
+_RECORDS = 50_000  # drawn for what the bins of a column lose, at most
 
 
 class _Sloped(Scattered):
     """A policy in place of `within`: the density in each bin is linear, with the slope of the bins beside it.
+
+    Where the first and the last bin fall off towards the bounds, they do so as declared.
 
     Parameters
     ----------
@@ -36,7 +38,8 @@ class _Sloped(Scattered):
     """
 
     def __init__(self, column: Binned, counts: NDArray[np.float64]) -> None:
-        self.tapers, self.reach = column.within == "tapered", np.ones(2)
+        assert not isinstance(column.within, Scattered)
+        self.within, self.reach = column.within, np.ones(2)
         first, last = (np.asarray(end, dtype=np.float64) for end in column.ends())
         widths = np.maximum(last - first, 0) + (column.per_unit > 0)
         density = counts / np.maximum(widths, 1e-300)
@@ -44,6 +47,9 @@ class _Sloped(Scattered):
         slopes = np.gradient(density, places) if len(counts) > 1 else np.zeros(len(counts))
         # Relative change from the middle of a bin to its end: beyond 1 a density would be negative.
         self._tilt = np.clip(slopes * widths / 2 / np.maximum(density, 1e-300), -1.0, 1.0)
+        if self.within in {"tapered", "tails"}:
+            wide = np.flatnonzero(last > first)
+            self._tilt[[*wide[:1], *wide[-1:]]] = 0.0
 
     def moved(self, codes: NDArray[np.int64], places: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return places in the bins of codes, from 0 to 1, for others that are uniform."""
@@ -75,7 +81,7 @@ class AsValues(NamedTuple):
 
 
 def as_values(quality: Quality, schema: Schema) -> AsValues | None:
-    """Return the expected errors of the values of columns; None if the schema loses nothing, or no error is known.
+    """Return the expected errors of the values of columns; None if no error is known.
 
     Parameters
     ----------
@@ -83,8 +89,6 @@ def as_values(quality: Quality, schema: Schema) -> AsValues | None:
         Expected errors in the bins and listed values of the schema.
     schema : Schema
     """
-    if not any(column.coarseness or column.other_code is not None for column in schema.columns.values()):
-        return None
     points = {}
     for (name,) in quality.looked_at("columns"):
         if quality.basis[name,] != "unknown":
@@ -112,9 +116,17 @@ def _pooled_part(column: Column, counts: NDArray[np.float64], errors: NDArray[np
     return float(np.sqrt(squares).sum() / errors.sum())
 
 
+def is_written_once(column: Binned) -> bool:
+    """Return whether all values of a bin are written alike, such as the days of a month by a format without days."""
+    first, last = column.ends()
+    widest = int(np.argmax(last - first))
+    texts = column.written(np.zeros(2, dtype=np.int64), column.of_steps(np.array([first[widest], last[widest]])))
+    return bool(texts[0] == texts[1])
+
+
 def _lost_in_bins(column: Column, counts: NDArray[np.float64]) -> float:
     """Return the points that values within bins are off where they are spread smoothly."""
-    if not isinstance(column, Binned) or not column.coarseness:
+    if not isinstance(column, Binned) or not column.coarseness or is_written_once(column):
         return 0.0
     counts = counts[: column.n_values]
     n_records = min(int(counts.sum()), _RECORDS)
@@ -125,6 +137,6 @@ def _lost_in_bins(column: Column, counts: NDArray[np.float64]) -> float:
     smooth = column._with(within=_Sloped(column, counts))
     assert isinstance(smooth, Binned)
     rng = np.random.default_rng(0)
-    values = [np.asarray(c.drawn(codes, rng)).astype(np.float64) for c in (smooth, column)]
+    values = [np.asarray(drawn_by.drawn(codes, rng)).astype(np.float64) for drawn_by in (smooth, column)]
     starts = bins_of(*np.unique(values[0], return_counts=True))
     return apart([np.searchsorted(starts, v, side="right") for v in values], starts.size + 1)[0]

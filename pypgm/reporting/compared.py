@@ -349,7 +349,8 @@ class _Column:
 
 def is_read_as_number(column: Column) -> bool:
     """Return whether values of a column are compared as numbers or dates, so that many of them are pooled in bins."""
-    return column.reader() is not None or all(not math.isnan(number_in(str(v))) for v in column.value_labels or ("",))
+    labels = column.value_labels  # of codes none: they are numbers themselves
+    return column.reader() is not None or labels is None or not any(math.isnan(number_in(str(v))) for v in labels)
 
 
 def bins_of(values: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ from pypgm.privacy.promise import Promise, odds
 from pypgm.privacy.relation import Privacy
 from pypgm.released import Released
 from pypgm.report import warned_lines
-from pypgm.reporting.as_values import AsValues, as_values
+from pypgm.reporting.as_values import AsValues, as_values, is_written_once
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares
 from pypgm.reporting.words import many, percent, records_text
@@ -132,7 +132,11 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     if schema is None:
         return Losses({}, {}, {}, {}, {}, (), persons=persons)
     columns = schema.columns
-    coarse = {name: bins for name, column in columns.items() if (bins := column.coarseness)}
+    coarse = {
+        name: bins
+        for name, column in columns.items()
+        if (bins := column.coarseness) and not (isinstance(column, Binned) and is_written_once(column))
+    }
     cut = {n: _moved(c) for n, c in columns.items() if isinstance(c, Binned) and c.outside != "refuse"}
     total = max(model.total, 1e-300)
     other = {
@@ -154,8 +158,8 @@ def _heavy_bins(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, str
             counts = model.project(name).values[: column.n_values]
             largest, (first, last) = int(counts.argmax()), column.ends()
             if counts[largest] > total * _HEAVY and first[largest] != last[largest]:
-                bin_text = (column.labels or ())[largest]
-                yield name, f"{percent(float(counts[largest]) / total)} of records in {bin_text}"
+                share = percent(float(counts[largest]) / total)
+                yield name, f"{share} of records in {model.domain.labels[name][largest]}"
 
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
@@ -230,7 +234,7 @@ class Facts:
 
     @cached_property
     def as_values(self) -> AsValues | None:
-        """Expected errors of columns as files have them, if the schema loses anything and errors are known."""
+        """Expected errors of columns as files have them, where a schema and errors are known."""
         schema, quality = self.release.schema, self.quality
         return None if schema is None or quality is None else as_values(quality, schema)
 

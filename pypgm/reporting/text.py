@@ -115,7 +115,7 @@ def quality_rows(quality: Quality | None, values: AsValues | None = None) -> Row
     shown = _worst({name: points for (name,), points in columns.items()})
     of = f" of {len(columns):,} of {len(columns) + len(quality.unknown('columns')):,}" if unknown else ""
     rows = [("columns", f"{rounded(mean)} points off on average{of}: {shown}"), *unknown]
-    if values is not None:
+    if values is not None and rounded(values.mean) != rounded(mean):
         how = 'numbers compared by twentieths, with what "other" and bins lose'
         rows.append(("as values", f"{rounded(values.mean)} points off on average, {how}: {_worst(values.points)}"))
     if of_pairs is not None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pypgm.data import Boolean, Categorical, Codes, Date, Integer, OpenSet, Real
 from pypgm.data.columns.bins import MOST_BINS
 
-WITHIN = st.sampled_from(["uniform", "tapered", "tapered", "middle", "lower"])
+WITHIN = st.sampled_from(["uniform", "tapered", "tails", "middle", "lower"])
 NULLS = st.sampled_from([(), True, "n/a", ["?", "n/a"]])
 WHOLE = st.integers(-(10**6), 10**6)
 
@@ -345,7 +345,7 @@ def test_the_row_is_that_of_the_first_value_in_an_array_too():
         (lambda: Integer(0, 9, width=2, edges=[5]), "width and edges are given both"),
         (lambda: Integer(0, MOST_BINS), "at most 1,000,000 bins"),
         (lambda: Integer(0, 9, outside="drop"), "outside must be one of refuse, clip, null, other"),
-        (lambda: Integer(0, 9, within="mean"), "within must be one of uniform, tapered, middle, lower"),
+        (lambda: Integer(0, 9, within="mean"), "within must be one of uniform, tapered, tails, middle, lower"),
         (lambda: Integer(0, 9, outside="null"), 'outside "null" needs null'),
         (lambda: Integer(0, 9, outside="other", null="other"), "'other' is a null and the label of other values"),
         (lambda: Real(0, float("inf"), bins=2), "need finite numbers"),
@@ -354,7 +354,8 @@ def test_the_row_is_that_of_the_first_value_in_an_array_too():
         (lambda: Real(0, 1), "needs either bins or edges"),
         (lambda: Real(0, 1, bins=2, edges=[0.5]), "needs either bins or edges"),
         (lambda: Real(0, 1, bins=0), "bins needs a whole number"),
-        (lambda: Real(0, 1, edges=[1]), "edges must rise"),
+        (lambda: Real(0, 1, edges=[1, 1]), "edges must rise"),
+        (lambda: Real(0, 1, edges=[1.5]), "edges must rise"),
         (lambda: Real(1e9, 1e9 + 1e-5, bins=1000), "bins are too narrow"),
         (lambda: Real(0, 1, bins=20, decimals=1), "a bin holds no number with these decimals"),
         (lambda: Real(0, 1, bins=2, decimals=-1), "decimals needs a whole number"),

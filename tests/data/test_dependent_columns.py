@@ -264,7 +264,7 @@ def test_spans_are_those_of_the_calendar():
         assert month == (b.year - a.year) * 12 + b.month - a.month - (b.day < a.day)
     for has_times, units in (
         (False, ("day", "week", "month", "year")),
-        (True, ("hour", "day", "week", "month", "year")),
+        (True, ("second", "minute", "hour", "day", "week", "month", "year")),
     ):
         start = first * 86_400 + rng.integers(0, 86_400, 3000) if has_times else first
         spans = rng.integers(-40, 40, 3000)
@@ -610,3 +610,62 @@ def test_files_of_mappings_are_read_with_a_schema_alone(tmp_path):
             pypgm.read_schema(tmp_path / "s.json")
     (tmp_path / "m.csv").write_text("b,a\n1,x\n\n2,y\n")
     assert pypgm.read_schema(tmp_path / "s.json").to_dict()["columns"]["b"]["mapping"] == {"x": "1", "y": "2"}
+
+
+def trips(n=4000):
+    """Return a schema of trips of minutes that are counted from pickups by hour, and their records."""
+    rng = np.random.default_rng(7)
+    start = np.datetime64("2024-03-01T00:00:00") + rng.integers(0, 27 * 86_400, n)
+    seconds = rng.integers(180, 1260, n)
+    columns = {
+        "start": Date("2024-03-01", "2024-03-28", "hour"),
+        "end": Difference("start", 0, 59, "minute"),
+        "km": Real(0, 20, bins=40, decimals=2),
+    }
+    return Schema(columns), {"start": start, "end": start + seconds, "km": np.round(seconds / 100, 2)}, seconds
+
+
+def test_trips_of_minutes_keep_their_mean_and_their_correlation():
+    schema, records, seconds = trips()
+    encoded = schema.encode(records)
+    assert (encoded["end"] == seconds // 60).all()
+    made = schema.decode(encoded, rng=0)
+    spans = (made["end"] - made["start"]).astype(np.int64)
+    assert (spans // 60 == seconds // 60).all()
+    assert abs(spans.mean() - seconds.mean()) < 2
+    assert np.corrcoef(spans, made["km"])[0, 1] > 0.98
+    again = schema.encode(made)
+    assert all((again[name] == encoded[name]).all() for name in encoded.columns)
+
+
+@pytest.mark.parametrize(
+    ("unit", "decimals", "form"),
+    [("day", 2, ""), ("day", 4, "%Y-%m-%d %H:%M:%S.%3fZ"), ("hour", 3, "%s%3f"), ("minute", 1, ""), ("week", 1, "%s")],
+)
+def test_differences_with_decimals_come_back_as_they_were_counted(unit, decimals, form):
+    rng = np.random.default_rng(8)
+    start = np.datetime64("2024-03-01T00:00:00") + rng.integers(0, 27 * 86_400, 800)
+    least = Date("2024-03-01", "2024-03-28", "day" if form else "hour", form)
+    span = Difference("start", -1.5, 4.5, unit, bins=12, decimals=decimals)
+    schema = Schema({"start": least, "end": span})
+    seconds = {"minute": 60, "hour": 3600, "day": 86_400, "week": 7 * 86_400}[unit]
+    far = rng.integers(-int(1.5 * seconds), int(4.5 * seconds), 800, endpoint=True)
+    encoded = schema.encode({"start": start, "end": start + far})
+    for seed in range(3):
+        made = schema.decode(encoded, rng=seed)
+        apart = (made["end"] - made["start"]).astype("timedelta64[ms]").astype(np.int64) / 1000 / seconds
+        assert -1.5 <= apart.min() < apart.max() <= 4.5
+        again = schema.encode(made)
+        assert all((again[name] == encoded[name]).all() for name in encoded.columns)
+    texts = {name: cells.texts() for name, cells in schema.cells(encoded, rng=rng).items()}
+    assert (schema.encode(texts)["end"] == encoded["end"]).all()
+
+
+@pytest.mark.parametrize(("unit", "decimals"), [("month", 1), ("day", 5), ("second", 1), ("day", None)])
+def test_differences_finer_than_dates_are_refused(unit, decimals):
+    columns = {
+        "a": Date("2024-01-01", "2024-01-02", "hour"),
+        "b": Difference("a", 0, 5, unit, bins=2, decimals=decimals),
+    }
+    with pytest.raises(ValueError, match="needs decimals that are no finer than the dates"):
+        Schema(columns)

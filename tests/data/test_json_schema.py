@@ -26,6 +26,7 @@ TAKEN = [
     {"columns": {"a": {"kind": "boolean", "values": ["no", "yes"], "null": "?"}, "b": 2}, "drop": ["id"]},
     {"a": {"kind": "categorical", "values": [1, "x", 2.5], "other": "else", "null": ["", "?"], "ordinal": True}},
     {"a": {"kind": "integer", "low": 0, "high": 9, "width": 5, "outside": "clip", "within": "lower", "null": True}},
+    {"a": {"kind": "categorical", "values": [0, 6.55], "decimals": 2, "null": {"98": "does not know", "": ""}}},
     {"a": {"kind": "integer", "low": 0, "high": 9, "bins": {"quantiles": 3, "share": "1/20"}}},
     {"a": {**REAL, "bins": 4, "decimals": 2, "warning": "drafted"}, "b": {**REAL, "edges": [0.5]}},
     {"a": {"kind": "date", "low": "2020-01-01", "high": "2020-12-31", "resolution": "week", "format": "%d.%m.%Y"}},

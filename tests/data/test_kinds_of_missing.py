@@ -147,13 +147,13 @@ def test_a_type_without_nulls_has_the_numbers_and_other_types_have_nulls():
         assert listed == missing
 
 
-@pytest.mark.parametrize("whole", ["int64", "int8"])
-def test_parquet_has_the_numbers_again(whole, tmp_path):
+@pytest.mark.parametrize("kind", ["int64", "int8", "float32", "float64", "string"])
+def test_parquet_has_the_numbers_again(kind, tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     null = {"98": "does not know", "99": "refused", "": ""}
     schema = Schema.from_dict({"columns": {"x": {"kind": "integer", "low": 0, "high": 9, "null": null}}})
-    table = arrow.table({"x": arrow.array([98, 3, None, 99], whole)})
+    table = arrow.table({"x": arrow.array([98, 3, None, 99], "int64").cast(kind)})
     write_table(schema.encode(table), tmp_path / "t.parquet", schema, 0, layout=Layout.of(table))
     assert parquet.read_table(tmp_path / "t.parquet").equals(table)
 
@@ -219,6 +219,8 @@ def test_a_release_has_each_kind_as_often_as_the_table(tmp_path):
     assert made.dtypes.equals(frame.dtypes)
     for value in (98, 99):
         assert abs((made.hours == value).mean() - (frame.hours == value).mean()) < 0.02
+    among = frame.hours[frame.hours < 90].mean()
+    assert abs(release.interval(lambda drawn: float(drawn["hours"].mean())).answer - among) < 0.3
     release.write(tmp_path / "t.csv")
     written = pandas.read_csv(tmp_path / "t.csv")
     assert set(written.hours) <= {*range(17), 98, 99}
@@ -236,9 +238,12 @@ def test_open_columns_keep_kinds_apart():
     ("null", "why"),
     [
         ({"98": "x", "98.0": "y"}, "more than once"),
+        ({"0": "x", "0.0": "y"}, "more than once"),
+        ({"?": "x", " ?": "y"}, "more than once"),
         ({"98": "x", "99": "x"}, "one meaning"),
         ({"98": 1}, "null needs texts"),
-        ({"98": "99", "99": ""}, "one meaning"),
+        ({"98": "5"}, "needs words"),
+        ({"98": "also", "also": ""}, "one meaning"),
     ],
 )
 def test_kinds_that_cannot_be_told_apart_are_refused(null, why):

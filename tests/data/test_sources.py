@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from selfcheck.containers import TYPED, UNTYPED, Typed, is_there, reading_of, typed
+from workbooks import write_workbook
 
 import pypgm
 from pypgm import Schema
@@ -98,6 +100,27 @@ SEVERAL = {
     "Parquet in named folders": named_folders,
     "CSV in named folders": functools.partial(named_folders, kind="CSV"),
 }
+
+
+@contextlib.contextmanager
+def json_lines(columns):
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "people.jsonl"
+        rows = zip(*columns.values(), strict=True)
+        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows), "utf-8")
+        yield path
+
+
+@contextlib.contextmanager
+def workbook(columns):
+    with tempfile.TemporaryDirectory() as place:
+        rows = [[*columns], *zip(*columns.values(), strict=True)]
+        yield write_workbook(Path(place) / "people.xlsx", {"people": rows})
+
+
+SEVERAL["JSON Lines"] = json_lines
+if importlib.util.find_spec("python_calamine") is not None:
+    SEVERAL["workbook"] = workbook
 MORE = {
     **SEVERAL,
     "pyarrow dataset": arrow_dataset,
@@ -209,13 +232,13 @@ def test_a_source_says_the_same_of_a_table_whatever_holds_it(kind):
     with KINDS[kind](VALUES) as given:
         source = open_source(given, **reading_of(given))
         assert source.has_rows == (kind != "Ibis")
-        assert source.has_header == ("CSV" in kind)
-        assert bool(source.path) == (kind in FILES)
+        assert source.has_header == ("CSV" in kind or kind == "workbook")
+        assert bool(source.path) == (kind in FILES or kind in {"JSON Lines", "workbook"})
         held = opened(source, SCHEMA)
         assert counts(held.records(SCHEMA)) == counts(SCHEMA.encode(VALUES))
         held.close()
-        if not source.has_header:
-            with pytest.raises(ValueError, match="only a CSV file has a dialect"):
+        if not source.has_header or kind == "workbook":
+            with pytest.raises(ValueError, match=r"only a CSV file has a dialect|a workbook has no marks"):
                 opened(open_source(given, dialect=Dialect(";"), **reading_of(given)), SCHEMA)
         if kind == "Dataset":
             return

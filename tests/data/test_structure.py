@@ -7,7 +7,7 @@ import datetime
 import numpy as np
 import pytest
 
-from pypgm.data.draft.readers import DateReader
+from pypgm.data.draft.date_reader import DateReader
 from pypgm.data.draft.structure import Structure
 
 N = 400

@@ -280,7 +280,8 @@ def test_nulls_of_open_columns_are_numbers_too():
 
 @pytest.mark.parametrize("wrong", ["%Y-%m-%d %d", "%Y%Y-%m-%d"])
 def test_a_format_with_a_directive_twice_is_refused(wrong):
-    Date("2024-01-01", "2024-12-31", format=wrong)
+    with pytest.raises(ValueError, match="has a directive twice"):
+        Date("2024-01-01", "2024-12-31", format=wrong)
 
 
 @pytest.mark.parametrize(

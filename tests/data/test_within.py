@@ -20,7 +20,7 @@ ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.g
 def column(draw, kind):
     """Return a column of a kind, of bins that are drawn."""
     null, other = {"null": True} if draw.random() < 0.4 else {}, {"outside": draw.choice(["refuse", "clip", "other"])}
-    how = null | other | {"within": draw.choice(["uniform", "tapered", "middle", "lower"])}
+    how = null | other | {"within": draw.choice(["uniform", "tapered", "tails", "middle", "lower"])}
     low = int(draw.integers(-6, 3))
     if kind == "date":
         resolution = draw.choice(["year", "month", "week", "day"])

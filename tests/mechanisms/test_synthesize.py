@@ -255,13 +255,14 @@ def test_a_schema_from_types():
     frame = polars.DataFrame(schema=kinds)
     bounds = {"n": (0, 199), "x": (0.0, 1.0), "d": ("2024-01-01", "2024-12-31"), "s": ["u", "v"]}
     schema = pypgm.Schema.from_types(frame, bounds)
-    assert schema.domain.shape == (51, 51, 3, 3, 3, 13)
-    assert schema.columns["e"].values == ("lo", "hi")
+    assert schema.provisional.domain.shape == (51, 2, 3, 3, 3, 13)
+    assert (schema.open["x"].quantiles, schema.open["x"].heaps) == (20, (0,))
+    assert schema.declared["e"].values == ("lo", "hi")
     with pytest.raises(ValueError, match="needs bounds of 'x'"):
         pypgm.Schema.from_types(frame, {"n": (0, 9), "d": ("2024-01-01", "2024-12-31")})
     with pytest.raises(ValueError, match="'y', and the table has no such column"):
         pypgm.Schema.from_types(frame, bounds | {"y": (0, 1)})
-    assert list(pypgm.Schema.from_types(frame.drop("s"), {k: v for k, v in bounds.items() if k != "s"}).open) == []
+    assert list(pypgm.Schema.from_types(frame.drop("s"), {k: v for k, v in bounds.items() if k != "s"}).open) == ["x"]
 
 
 def test_a_schema_from_types_reads_no_record():
@@ -393,13 +394,13 @@ def test_bounds_complete_a_schema_where_there_are_names_alone(tmp_path):
     (tmp_path / "t.csv").write_text("city,age,wage,day\nBonn,7,1.5,2024-02-01\n")
     bounds = {"city": ["Bonn", "Ulm"], "age": (0, 120), "wage": (0.0, 9.5), "day": ("2024-01-01", "2024-12-31")}
     schema = pypgm.Schema.from_types(tmp_path / "t.csv", bounds)
-    assert {name: column.kind for name, column in schema.columns.items()} == {
+    assert {name: column.kind for name, column in schema.provisional.columns.items()} == {
         "city": "categorical",
         "age": "integer",
         "wage": "real",
         "day": "date",
     }
-    assert schema.columns["day"].resolution == "month"
+    assert schema.declared["day"].resolution == "month"
     with pytest.raises(ValueError, match=r"needs bounds of 'wage', 'day', .* or a list of all"):
         pypgm.Schema.from_types(tmp_path / "t.csv", {name: bounds[name] for name in ("city", "age")})
 

@@ -27,9 +27,9 @@ from pypgm.privacy.laws import DiscreteLaplace
 OPEN = OpenSchema(
     {
         "town": OpenSet("1/4", null="?"),
-        "wage": QuantileBins(Real(0, 1000, bins=1, decimals=2, outside="clip", null=True, within="tapered"), 4, "1/8"),
+        "wage": QuantileBins(Real(0, 1000, bins=1, decimals=2, outside="clip", null=True, within="tails"), 4, "1/8"),
         "sex": ["F", "M"],
-        "age": QuantileBins(Integer(0, 99, within="tapered"), 3, share=0.125),
+        "age": QuantileBins(Integer(0, 99, within="tails"), 3, share=0.125),
     },
     drop=["id"],
 )

@@ -19,6 +19,7 @@ from pypgm.data.columns.values import Values, as_keys, as_list, bare
 
 _HALVINGS = 5  # of a bin
 _MAX_HALVES = 1 << 22  # halves of all bins
+_BESIDE = 2  # bins by which a tail is fitted, at most
 _ONE_VALUE = 1e-12  # of all bins, at most, in a bin that holds a single double
 _REACH_STDDEV = 0.7  # standard deviation of the log of how far values reach in a bin that tapers
 
@@ -384,8 +385,6 @@ class Binned(Column):
             yield f"outside must be one of {', '.join(get_args(Outside))}"
         if not isinstance(self.within, Scattered) and self.within not in get_args(Within):
             yield f"within must be one of {', '.join(get_args(Within))}"
-        elif self.within == "tails" and self.has_dates:
-            yield 'within "tails" is for numbers'
         if self.outside == "null" and not self.nulls:
             yield 'outside "null" needs null, the texts that mean that there is no value'
 
@@ -415,7 +414,7 @@ def drawn(
     if within == "uniform":
         return rng.integers(low, high, endpoint=True)
     if within in {"tapered", "tails"} or isinstance(within, Scattered):
-        parts = parts_of_bins(first.astype(np.float64), last + 1.0, codes, within, rng, step=1.0)
+        parts = parts_of_bins(first.astype(np.float64), (last + 1).astype(np.float64), codes, within, rng, step=1.0)
         return np.minimum(low + (parts * (high - low + 1)).astype(np.int64), high)
     return low if within == "lower" else low + (high - low) // 2
 
@@ -453,31 +452,37 @@ def parts_of_bins(
     if within == "tails":
         bins = np.flatnonzero(beyond - first > max(step, _ONE_VALUE * (beyond[-1] - first[0])))
     if within in {"tapered", "tails"} and len(bins) > 2:
-        for end, beside in ((0, 1), (-1, -2)):
-            at, near = bins[end], bins[beside]
-            ends = (first[at], beyond[at], beyond[near]) if end == 0 else (beyond[at], first[at], first[near])
-            outer, edge, inner = map(float, ends)
-            is_tail = within == "tails" and np.sign(inner) == np.sign(edge) and np.sign(outer) in {0, np.sign(edge)}
-            fall = _power_fall if is_tail and inner and edge else _even_fall
-            in_end = codes == at
-            parts[in_end] = fall(parts[in_end], outer, edge, inner, reach[end])
+        # Ends of the bins from the outermost inward, at the upper end and, in the order of places, at the lower one.
+        lower, upper = [first[bins[0]], *beyond[bins[:-1]]], [beyond[bins[-1]], *first[bins[:0:-1]]]
+        for end, places in ((0, lower), (-1, upper)):
+            in_end = codes == bins[end]
+            fall = _power_fall if within == "tails" else _even_fall
+            parts[in_end] = fall(parts[in_end], np.asarray(places), reach[end])
     return np.clip(parts, 0.0, np.nextafter(1.0, 0.0))
 
 
-def _even_fall(
-    parts: NDArray[np.float64], outer: float, edge: float, inner: float, reach: float
-) -> NDArray[np.float64]:
-    """Return parts of a bin, from its lower end, that fall off from its inner edge by an exponential distribution."""
+def _even_fall(parts: NDArray[np.float64], places: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
+    """Return parts of an outermost bin, from its lower end, that fall off exponentially from its inner edge."""
+    outer, edge, inner = places[:3]
     rate = float(abs(outer - edge) / abs(edge - inner) / reach)
     fallen = -np.log1p(parts * np.expm1(-rate)) / rate if rate else parts
     return 1 - fallen if outer < edge else fallen
 
 
-def _power_fall(
-    parts: NDArray[np.float64], outer: float, edge: float, inner: float, reach: float
-) -> NDArray[np.float64]:
-    """Return parts of a bin, from its lower end, that fall off by a power of the value; zero is infinitely far."""
-    mean = abs(math.log(abs(edge)) - math.log(abs(inner))) * reach
+def _power_fall(parts: NDArray[np.float64], places: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
+    """Return the same by a power of the value, to which zero is infinitely far; as `_even_fall` where zero is inside.
+
+    If k bins beside have as many values each, values beyond the edge that follow a power law of the exponent 1 / mean
+    have in these k + 1 bins a ratio of edges of (k + 1)^mean. Of real tails that is too heavy, as they fall faster and
+    faster: at the edge itself bins have the density of a mean of ln 2 times that.
+    """
+    inside = places[1 : 2 + _BESIDE]
+    signs = np.sign(inside)
+    n_beside = int(np.argmax(signs != signs[0]) or len(inside)) - 1
+    outer, edge, inner = float(places[0]), float(places[1]), float(inside[n_beside])
+    if n_beside < 1 or not edge or np.sign(outer) == -signs[0]:
+        return _even_fall(parts, places, reach)
+    mean = abs(math.log(abs(edge)) - math.log(abs(inner))) * math.log(2) / math.log(n_beside + 1) * reach
     length = abs(math.log(abs(outer)) - math.log(abs(edge))) if outer else math.inf
     fallen = -np.log1p(parts * math.expm1(-length / mean)) * mean
     values = edge * np.exp(fallen if abs(outer) > abs(edge) else -fallen)

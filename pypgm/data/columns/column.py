@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.columns.values import Exact, Values, read_number
+from pypgm.data.columns.values import EXACT, Exact, Values, read_number
 from pypgm.domain import Label
 
 NumberUse = Literal["values", "codes", "places", "digits", "nothing"]
@@ -117,10 +118,12 @@ class Column(ABC):
         read = ((read_number(text), kind) for text, kind in self.null_texts.items())
         return {number: kind for number, kind in read if number is not None}
 
-    def kind_of_null(self, number: Exact) -> int | None:
+    def kind_of_null(self, value: Exact) -> int | None:
         """Return the place of the kind of missing value that a number means; None if it means none."""
+        if value in {math.inf, -math.inf}:  # by the text that a file has for it
+            return self.null_texts.get("inf" if value > 0 else "-inf")
         numbers: Mapping[Any, int] = self.null_numbers
-        return numbers.get(number)
+        return numbers.get(value)
 
     @cached_property
     def none_kind(self) -> int:
@@ -235,6 +238,10 @@ class Column(ABC):
         other.__dict__.update(changed)
         return other
 
+    def with_null(self, text: str) -> Column:
+        """Return the column with a code for nulls, which has none yet."""
+        return self._with(null=(text,))
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The smallest unsigned type that holds the codes."""
@@ -326,11 +333,10 @@ class Column(ABC):
         texts = [kind.text.strip() for kind in self.null_kinds]
         if family == "text":
             return [text or None for text in texts]
+        make: Any = {"int": int, "float": float, "decimal": str}.get(family)
         numbers = [read_number(text) for text in texts]
-        if family == "int":
-            return [int(n) if n is not None and n == n.to_integral_value() else None for n in numbers]
-        is_number = family in {"float", "decimal"}
-        return [n if is_number and n is not None else None for n in numbers]
+        fit = [n is not None and abs(n) < EXACT and (family != "int" or n == int(n)) for n in numbers]
+        return [make(n) if make is not None and fits else None for n, fits in zip(numbers, fit, strict=True)]
 
     def fits(self, family: str) -> bool:
         """Return whether types of a family may hold the values at all."""
@@ -352,11 +358,14 @@ class Column(ABC):
         if not all(isinstance(text, str) for text in (*self.nulls, *(kind.meaning for kind in kinds))):
             yield "null needs texts"
             return
-        read = [read_number(text.strip()) or text.strip() for text in self.nulls]
-        if len(set(self.nulls)) != len(self.nulls) or (len(kinds) > 1 and len(set(read)) != len(read)):
+        numbers = [read_number(text) for text in self.null_texts]
+        n_different = len(self.null_numbers) + numbers.count(None)
+        if len(set(self.nulls)) != len(self.nulls) or (len(kinds) > 1 and n_different != len(kinds)):
             yield "a text of null comes more than once"
         elif len({kind.label for kind in kinds}) != len(kinds):
             yield "two texts of null have one meaning: a list of texts has one code"
+        elif any(read_number(kind.meaning.strip()) is not None for kind in kinds):
+            yield "a meaning of null needs words, not a number"
         if self.other_label is not None and self.other_label in self.nulls:
             yield f"{self.other_label!r} is a null and the label of other values"
 

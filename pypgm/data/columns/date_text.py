@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 EPOCH = datetime.datetime(1970, 1, 1)
 
-_DIRECTIVE = re.compile(r"%([-^]|:{1,3})?([1-9])?([A-Za-z%])")
+_DIRECTIVE = re.compile(r"%([-^_]|:{1,3})?([1-9])?([A-Za-z%])")
 _WIDTHS = {"Y": 4, "y": 2, "m": 2, "d": 2, "e": 2, "H": 2, "k": 2, "I": 2, "l": 2, "M": 2, "S": 2, "q": 1}
 _KNOWN = {*_WIDTHS, "f", "p", "P", "b", "B", "z", "s", "%"}
 _SPACED = {"e", "k", "l"}  # numbers with a space in front
@@ -67,7 +67,8 @@ def tokens_of(form: str) -> list[Token]:
 class DateFormat:
     """Format of dates and times, by the directives of ``strptime`` and those of other tools where it has none.
 
-    ``%-d`` is a number without a zero in front; ``%^b`` is in capitals, ``%P`` in small letters; ``%e``, ``%k`` and
+    ``%-d`` is a number without a zero in front; ``%^b`` is in capitals, as ``%b`` between digits is, 05MAR2021, unless
+    it is ``%_b``; ``%P`` is in small letters; ``%e``, ``%k`` and
     ``%l`` are a day and hours with a space in front; ``%3f`` is a fraction of so many digits; ``%:z`` and ``%:::z`` are
     offsets as +00:00 and +00; ``%q`` is a quarter; ``%s`` counts seconds from 1970 on. A format of digits alone whose
     first directive is unpadded is a whole number: 930 is half past nine by ``%-H%M``. Numbers are read with or without
@@ -219,7 +220,8 @@ class DateFormat:
         if name in {"", "z"}:
             return lambda _: text
         if name in self._names:
-            known = [month.upper() if token.flag == "^" else month for month in self._names[name]]
+            is_high = token.flag == "^" or (token.flag != "_" and is_joined(self.form))
+            known = [month.upper() if is_high else month for month in self._names[name]]
             return lambda time: known[time.month]
         if name in {"p", "P"}:
             words = ("AM", "PM") if name == "p" else ("am", "pm")
@@ -244,6 +246,17 @@ _NUMBERS: dict[str, Callable[[datetime.datetime], int]] = {
     "S": lambda time: time.second,
     "s": lambda time: (time - EPOCH) // datetime.timedelta(seconds=1),
 }
+
+
+def is_joined(form: str) -> bool:
+    """Return whether the name of a month stands between digits, where tools that write dates so use capitals.
+
+    Examples
+    --------
+    >>> is_joined("%d%b%Y"), is_joined("%d-%b-%Y")
+    (True, False)
+    """
+    return re.search(r"%-?d%[_^]?b%[Yy]", form) is not None
 
 
 def _spaced(text: str) -> str:

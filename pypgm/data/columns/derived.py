@@ -1,4 +1,4 @@
-"""Columns derived from others by a public rule: a mapping, a sum, a product or a difference."""
+"""Columns derived from others by a public rule: a copy, a mapping, a sum, a product or a difference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pypgm.data.columns.listed_numbers import extent_of, line_of, on_line
 from pypgm.data.columns.made import Cells, Made
 from pypgm.data.columns.mapped import Mapped, MappedBins
 from pypgm.data.columns.numbers import Numeric, one_bin
-from pypgm.data.schema.rules import Entry
+from pypgm.data.schema.rules import Entry, codes_named
 from pypgm.domain import Label
 
 _WAYS = ("sum", "difference", "product")
@@ -28,12 +28,12 @@ _WAYS = ("sum", "difference", "product")
 class Derived(Made):
     """A column that is a function of others, which is publicly known: it costs nothing, and is exact in every record.
 
-    Exactly one of `mapping`, `sum`, `difference` and `product` defines the function.
+    One of `mapping`, `sum`, `difference` and `product` defines the function; without any it is a copy of `source`.
 
     Parameters
     ----------
     source : str or sequence of str
-        The column to map, or several columns of listed values; in files it is called "from".
+        The column to copy or to map, or several columns of listed values to map; in files it is called "from".
     mapping : mapping, or sequence of pairs
         Value of this column for each value of the source. In pairs the first may be a list of values, or
         ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. With several columns, a pair
@@ -49,6 +49,8 @@ class Derived(Made):
         Digits after the point of a sum, difference or product; rounded half to even. By default all of them.
     null : str, optional
         Text of a missing value, for records with a missing value in one of its columns; by default that of the column.
+    unless : str, or mapping of str to an entry, optional
+        Condition for a missing value: another column, for any value but null; or its value, as an entry of a `Rule`.
 
     Examples
     --------
@@ -66,7 +68,9 @@ class Derived(Made):
     """
 
     source: str | Sequence[str] = ""
-    mapping: Mapping[Any, Label] | Sequence[tuple[Entry | Sequence[Entry], Label]] = field(default=(), hash=False)
+    mapping: Mapping[Any, Label] | Sequence[tuple[Entry | Sequence[Entry], Label]] | None = field(
+        default=None, hash=False
+    )
     other: Label | EllipsisType | None = ...
     sum: Sequence[str] = ()
     difference: Sequence[str] = ()
@@ -74,11 +78,12 @@ class Derived(Made):
     unit: Unit | str = ""
     decimals: int | None = None
     null: str | None = None
+    unless: str | Mapping[str, Entry] | None = field(default=None, hash=False)
     kind = "derived"
 
     def __post_init__(self) -> None:
         pairs: Any = self.mapping.items() if isinstance(self.mapping, Mapping) else self.mapping
-        if not isinstance(pairs, str) and all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
+        if not isinstance(pairs, str | None) and all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
             object.__setattr__(self, "mapping", tuple((_plain(entry), image) for entry, image in pairs))
         for field_name in ("source", *_WAYS):
             names = getattr(self, field_name)
@@ -89,14 +94,25 @@ class Derived(Made):
     def pairs(self) -> tuple[tuple[Any, Any], ...]:
         """The pairs of the mapping."""
         mapping: Any = self.mapping
-        return tuple(mapping)
+        return () if mapping is None else tuple(mapping)
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Columns that this one follows from."""
+        other = self._condition
+        return tuple(dict.fromkeys((*self._operands, *(() if other is None else (other,)))))
+
+    @property
+    def _operands(self) -> tuple[str, ...]:
+        """Columns that the function is of."""
         if self.source:
             return (self.source,) if isinstance(self.source, str) else tuple(self.source)
         return tuple(name for operation in _WAYS for name in getattr(self, operation))
+
+    @property
+    def _condition(self) -> str | None:
+        """The column by which this one is missing."""
+        return next(iter(self.unless), None) if isinstance(self.unless, Mapping) else self.unless
 
     def check(self, columns: Mapping[str, Column], name: str) -> None:
         """Raise ``ValueError`` if it cannot follow from these columns."""
@@ -104,30 +120,60 @@ class Derived(Made):
         if new:
             raise ValueError(f"derived column {name!r} follows from {new[0]!r}, whose values are new in each record")
         try:
-            function = self._function([columns[source] for source in self.sources])
+            function = self._function([columns[source] for source in self._operands])
             if isinstance(function, Mapped):
                 function.check()
+            self._missing(columns)
+            self.column(columns)
         except ValueError as error:
             raise ValueError(f"derived column {name!r}: {error}") from None
 
     def made(self, cells: Mapping[str, Cells], rows: range, rng: np.random.Generator) -> Cells:
         """Return the values that follow from the columns."""
         del rows, rng
-        given = [cells[name] for name in self.sources]
-        return self._function([cell.column for cell in given]).cells(given)
+        given = [cells[name] for name in self._operands]
+        results = self._function([cell.column for cell in given]).cells(given)
+        name = self._condition
+        if name is None:
+            return results
+        columns = {source: cells[source].column for source in self.sources}
+        column, is_missing = self.column(columns), np.isin(cells[name].codes, self._missing(columns))
+        codes = np.array(results.codes, dtype=np.int64)
+        codes[is_missing] = column.size - 1 if column.null_code is None else column.null_code
+        return Cells(column, codes, results.values)
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return the column of results, given the columns that it follows from."""
-        return self._function([columns[name] for name in self.sources]).column
+        of_function = [columns[name] for name in self._operands]
+        column = self._function(of_function).column
+        if self.unless is None or column.nulls:
+            return column
+        return column.with_null((self.nulls(of_function) or ("",))[0])
+
+    def _missing(self, columns: Mapping[str, Column]) -> NDArray[np.int64]:
+        """Return the codes of the other column for which this one is missing."""
+        name = self._condition
+        if name is None:
+            return np.zeros(0, dtype=np.int64)
+        other = columns[name]
+        if not isinstance(self.unless, Mapping):
+            if other.null_code is None:
+                raise ValueError(f"unless names {name!r}, which is never null")
+            return np.delete(np.arange(other.size), other.null_code)
+        if isinstance(other, Binned) and not (other.per_unit and np.array_equal(*other.ends())):
+            raise ValueError(f"unless needs values of a column of listed ones, and {name!r} has bins")
+        return codes_named(name, other, self.unless[name])
 
     def splits_bins(self, columns: Mapping[str, Column]) -> bool:
         """Return whether values may differ within a bin of a source column."""
-        function = self._function([columns[name] for name in self.sources])
-        return not isinstance(function, Mapped) or function.splits_bins
+        function = self._function([columns[name] for name in self._operands])
+        return not isinstance(function, _Copied) and (not isinstance(function, Mapped) or function.splits_bins)
 
-    def _function(self, columns: Sequence[Column]) -> Mapped | _Computed:
+    def _function(self, columns: Sequence[Column]) -> Mapped | _Computed | _Copied:
         if not self.source:
             return _Computed(self, columns)
+        if self.mapping is None:
+            return _Copied(columns[0], self.null)
         is_one = isinstance(self.source, str)
         pairs = [((entry,), image) for entry, image in self.pairs] if is_one else self.pairs
         kind = MappedBins if is_one and isinstance(columns[0], Binned) else Mapped
@@ -137,7 +183,7 @@ class Derived(Made):
         """Return the text of missing values; none where there are none."""
         if self.null is not None:
             return (self.null,)
-        return next((column.nulls[:1] for column in columns if column.nulls), ())
+        return next(((column.null_kinds[column.none_kind].text,) for column in columns if column.nulls), ())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of the column in a schema file."""
@@ -148,8 +194,10 @@ class Derived(Made):
 
     def _problems(self) -> Iterator[str]:
         given = [name for name in ("mapping", *_WAYS) if getattr(self, name)]
-        if len(given) != 1:
-            yield f"needs exactly one of mapping, {', '.join(_WAYS)}, got {' and '.join(given) or 'none'}"
+        is_copy = not given and self.mapping is None and isinstance(self.source, str) and self.source
+        if len(given) != 1 and not is_copy:
+            got = " and ".join(given) or "none"
+            yield f"needs exactly one of mapping, {', '.join(_WAYS)}, or 'from' alone for a copy, got {got}"
             return
         pairs: Any = self.mapping
         if given == ["mapping"]:
@@ -163,13 +211,20 @@ class Derived(Made):
                 yield "mapping needs an object of values, or a list of pairs; the path of a file in a schema file alone"
             elif not all(image is None or isinstance(image, Label) for _, image in pairs):
                 yield "mapping needs texts or numbers to map to"
-        else:
+        elif not is_copy:
             yield from self._operand_problems(given[0])
+        yield from self._unless_problems()
         if self.other is not ... and (not isinstance(self.other, Label | None) or given != ["mapping"]):
             yield "other needs the result of a mapping for all other values"
         null: Any = self.null
         if null is not None and not isinstance(null, str):
             yield "null needs the text of a missing value"
+
+    def _unless_problems(self) -> Iterator[str]:
+        unless: Any = self.unless
+        names = list(unless) if isinstance(unless, Mapping) else [unless]
+        if unless is not None and not (len(names) == 1 and isinstance(names[0], str)):
+            yield "unless needs another column, or an object of one with its values"
 
     def _operand_problems(self, operation: str) -> Iterator[str]:
         names: Any = getattr(self, operation)
@@ -183,6 +238,19 @@ class Derived(Made):
             yield f"unit is of a difference of dates, one of {', '.join(get_args(Unit))}"
         if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 9):
             yield "decimals needs a whole number from 0 to 9"
+
+
+class _Copied:
+    """A copy of a column."""
+
+    def __init__(self, source: Column, null: str | None) -> None:
+        if null is not None and source.nulls and null != source.nulls[0]:
+            raise ValueError("null is that of the column it is a copy of: leave it out")
+        self.column = source
+
+    def cells(self, given: Sequence[Cells]) -> Cells:
+        """Return the cells of the column."""
+        return given[0]
 
 
 class _Computed:

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pypgm.data.columns.dates import Resolution, has_short_years
+from pypgm.data.columns.dates import Resolution, clock_in, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
+from pypgm.data.draft.date_reader import DateReader, date_readers
 from pypgm.data.draft.gaps import LISTED, is_list, is_short, is_sparse, missing_codes, step_of
 from pypgm.data.draft.key import LEAST, Key, is_all_different, is_spread, key_of
-from pypgm.data.draft.readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
+from pypgm.data.draft.readers import NumberReader, is_number
 from pypgm.data.draft.warnings import note, warn
 
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
@@ -72,8 +73,7 @@ class Seen:
         ]
         self._able = [] if self.is_typed else [written for written in able if written != marks]
         self.numbers: NumberReader | None = None if family in {"bool", "date", "time"} else NumberReader(marks)
-        forms = ["", *FORMATS, DIGITS] if not self.is_typed else [DIGITS] if family == "int" else [""]
-        self.dates = {form: DateReader(form) for form in forms if family != "bool"}
+        self.dates: dict[str, DateReader] | None = None  # until a value comes
 
     def add(self, texts: Iterable[str]) -> None:
         """Count values, and give up each way to read them that fails."""
@@ -82,8 +82,10 @@ class Seen:
     def _count(self, came: Mapping[str, int]) -> None:
         self.rows += sum(came.values())
         new = [text for text in came if text not in self.counts and text not in NULLS]
-        for form, reader in list(self.dates.items()):
-            if not _reads(reader, new):
+        if self.dates is None and new:
+            self.dates = date_readers(new, self._given[0])
+        for form, reader in list((self.dates or {}).items()):
+            if self.dates and not _reads(reader, new):
                 del self.dates[form]
         before = list(self.values)
         while self.numbers is not None and not _reads(self.numbers, new):
@@ -102,8 +104,7 @@ class Seen:
     @property
     def date_reader(self) -> DateReader | None:
         """Reader of the values as dates; None if they are not dates, or there are none."""
-        reader = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
-        return reader if reader is not None and reader.low <= reader.high else None
+        return next((reader for reader in (self.dates or {}).values() if reader.is_likely()), None)
 
     def key(self, name: str) -> Key | None:
         """Return the column as a key; None if neither its name nor its values look like one."""
@@ -157,11 +158,15 @@ class Seen:
                 return marks
         tried = Seen(*self._given)
         ways: list[DateReader | NumberReader]
-        ways = [*tried.dates.values(), *([tried.numbers] if tried.numbers else []), *map(NumberReader, tried._able)]
+        ways = [
+            *date_readers(values, self._given[0]).values(),
+            *([tried.numbers] if tried.numbers else []),
+            *map(NumberReader, tried._able),
+        ]
         n_odd = len(values) - 1 if self.is_typed else min(_ODD, max(1, len(values) // 10), len(values) - _READ)
         for reader in ways:
             odd = list(islice((text for text in values if not _reads(reader, [text])), max(0, n_odd) + 1))
-            if len(odd) <= n_odd:
+            if 0 < len(odd) <= n_odd and (not isinstance(reader, DateReader) or reader.is_likely()):
                 return sorted(odd)
         return []
 
@@ -216,7 +221,7 @@ class Seen:
         dates = self.date_reader
         if dates is None:
             return {}
-        form = dates.form if self.is_typed or len(dates.written) > 1 else dates.form or next(iter(dates.written))
+        form = dates.form
         counts: Counter[datetime.datetime] = Counter()
         for text, count in self.values.items():
             counts[dates.read(text)] += count
@@ -224,19 +229,20 @@ class Seen:
         days = Counter[float]()
         for time, count in counts.items():
             days[float(time.toordinal())] += count
-        if not is_first and not self.is_typed and is_short(days) and is_sparse(days, 1):
+        if not (is_first or self.is_typed or dates.has_clock) and is_short(days) and is_sparse(days, 1):
             texts = sorted(self.values, key=dates.read)
             return {"kind": "categorical", "values": texts, "ordinal": True, "warning": note("values")}
-        fields = {"kind": "date", **_date_ends(dates)} | ({"format": form} if form else {})
+        ends = _date_ends(dates)
+        if ends["resolution"] == "hour" and form == ("%Y-%m-%d %H:%M:%S" if self.is_typed else "%Y-%m-%dT%H:%M:%S"):
+            form = ""  # which is written like that
+        fields = {"kind": "date", **ends} | ({"format": form} if form else {})
         if is_first and fields["resolution"] in {"month", "quarter", "year"}:
             fields["within"] = "lower"
-        warn(fields, note("bounds"))
-        if len(self.dates) > 1:
-            warn(fields, note("format?", *(other for other in self.dates if other != form)))
+        warn(fields, note("bounds"), *dates.doubts([r for r in (self.dates or {}).values() if r.is_likely()]))
         if has_short_years(form):
             warn(fields, note("century"))
         if dates.has_clock and fields["resolution"] != "hour":
-            warn(fields, note("hour?" if dates.has_times else "time"))
+            warn(fields, note("hour?" if clock_in(form) else "time"))
         return fields
 
     def _number(self, values: Mapping[str, int]) -> dict[str, Any]:
@@ -296,7 +302,7 @@ def _listed_numbers(read: NumberReader, values: Mapping[str, int], *, is_typed: 
     return fields | {"warning": note("values")}
 
 
-def share_of_each(n_columns: int, digits: int = 4) -> float:
+def share_of_each(n_columns: int, digits: int = 4, most: float = SHARE) -> float:
     """Return the share of the budget that finds the values or bins of each of some open columns.
 
     Examples
@@ -304,7 +310,7 @@ def share_of_each(n_columns: int, digits: int = 4) -> float:
     >>> share_of_each(2), share_of_each(10)
     (0.05, 0.03)
     """
-    return round(min(SHARE, _TOTAL_SHARE / max(1, n_columns)), digits)
+    return round(min(most, _TOTAL_SHARE / max(1, n_columns)), digits)
 
 
 def own_in_each(values: Mapping[str, int]) -> str:

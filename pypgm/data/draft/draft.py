@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pypgm.data.draft.blocks import one_of_rules
 from pypgm.data.draft.by_type import TypeEvidence
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
+from pypgm.data.draft.date_reader import keeps_times, short_span
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
 from pypgm.data.draft.structure import Blanks, Dependences, Orders, Structure
@@ -190,8 +191,8 @@ def _point_out_orders(draft: dict[str, Any], dates: Mapping[str, dict[str, Any]]
     """Propose rules and differences for dates that are never before others in the records."""
     for base, other, least, most in orders.pairs(dates):
         first, second, proposals = dates[base], dates[other], list[object]()
-        has_times = first["resolution"] == "hour"
-        if has_times != (second["resolution"] == "hour"):
+        has_times = keeps_times(first)
+        if has_times != keeps_times(second):
             continue  # a schema compares columns of one kind
         rule = f"{base} <= {other}"
         if Comparison(rule).columns == (base, other):
@@ -212,6 +213,8 @@ def _span(least: int, most: int, *, has_times: bool) -> dict[str, Any]:
     >>> _span(0, 30 * 86_400, has_times=False), _span(18 * 365 * 86_400, 25 * 365 * 86_400, has_times=False)
     ({'low': 0, 'high': 30, 'unit': 'day'}, {'low': 17, 'high': 25, 'unit': 'year'})
     """
+    if has_times and (short := short_span(least, most)):
+        return short
     unit = resolution_of((most - least) // _DAY, has_times=has_times).replace("quarter", "year")
     shortest, longest = _LENGTHS[unit]
     ends = most if has_times else -(-most // _DAY) * _DAY  # of two times the days may be further apart

@@ -1,37 +1,14 @@
-"""Readers that a draft tries on the texts of a column: numbers with some marks, dates in some format."""
+"""Readers that a draft tries on the texts of a column: numbers with some marks."""
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
 
-from pypgm.data.columns.dates import has_short_years, iso_date
 from pypgm.data.columns.number_text import PLAIN, DecimalMark, Parts, parts_of, plain_number
-
-DIGITS = "%Y%m%d"
-"""A date as a whole number, of a year with this century's digits or the last's."""
-
-_DAYS: tuple[str, ...] = (
-    "%d.%m.%Y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%Y/%m/%d",
-    "%d-%m-%Y",
-    "%m-%d-%Y",
-    "%Y.%m.%d",
-    "%d.%m.%y",
-    "%d/%m/%y",
-)
-_DAYS += ("%m/%d/%y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
-FORMATS = tuple(day + clock for clock in ("", " %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p") for day in _DAYS)
-"""Formats of dates, and of dates with times, besides ISO 8601."""
 
 _MAX_EXACT = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _MOST_DIGITS = 15  # of a whole number
-_MOST_KNOWN = 100_000  # dates that are not read again
-_DAY = re.compile(r"(19|20)[0-9]{6}")
-_CLOCK = re.compile(r"[0-9-]{10} [0-9]{2}:[0-9]{2}(:[0-9]{2})?")  # ISO, but for the space
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")  # 007, as a postcode, is a text
 
 
@@ -125,42 +102,6 @@ class NumberReader:
         is_negative = self.low < 0
         if around != self._around or (parts.minus and is_negative and parts.minus != self.marks_seen.get("minus", "-")):
             raise ValueError
-
-
-class DateReader:
-    """Reader of texts as dates in a format, ISO 8601 if it is empty: ``ValueError`` for a text that is none."""
-
-    def __init__(self, form: str) -> None:
-        self.form = form
-        self.has_times = True  # each of them
-        self.has_clock = False  # any of them: a time that is not midnight
-        self.written: set[str] = set()  # formats of texts in ISO 8601 but for the space; "" for others
-        self.low, self.high = datetime.datetime.max, datetime.datetime.min
-        self._known: dict[str, datetime.datetime] = {}
-
-    def read(self, text: str) -> datetime.datetime:
-        """Return a date, with its time if it has one."""
-        if text in self._known:
-            return self._known[text]
-        date = self._parsed(text)
-        self.has_times &= isinstance(date, datetime.datetime) and (not self.form or "%M" in self.form)
-        clock = None if self.form else _CLOCK.fullmatch(text)
-        self.written.add(f"%Y-%m-%d %H:%M{':%S' if clock[1] else ''}" if clock else "")
-        time = date if isinstance(date, datetime.datetime) else datetime.datetime.combine(date, datetime.time())
-        self.has_clock |= time.time() != datetime.time()
-        self.low, self.high = min(self.low, time), max(self.high, time)
-        if len(self._known) < _MOST_KNOWN:
-            self._known[text] = time
-        return time
-
-    def _parsed(self, text: str) -> datetime.date:
-        if not self.form:
-            return iso_date(text)
-        if self.form == DIGITS and not _DAY.fullmatch(text):
-            raise ValueError
-        time = datetime.datetime.strptime(text, self.form)
-        is_ahead = has_short_years(self.form) and time.year > datetime.date.today().year
-        return time.replace(year=time.year - 100) if is_ahead else time
 
 
 def is_number(text: str) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pypgm.data.draft.blocks import Blocks
 from pypgm.data.draft.coded import FIRST_ROWS, MIN_RECORDS, Coder, Piece, hot_products
 from pypgm.data.draft.column import NULLS
-from pypgm.data.draft.readers import DateReader
+from pypgm.data.draft.date_reader import DateReader
 
 _MAX_BASE_VALUES = 20  # values of a column by which another may be blank
 

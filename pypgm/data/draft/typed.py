@@ -26,7 +26,8 @@ from pypgm.domain import Label, listed, nearest
 
 _UNKNOWN: Any = "? what is publicly known"
 _KIND_OF = {family: kind.kind for kind in KINDS.values() if issubclass(kind, Column) for family in kind.families}
-_MANY = 1000  # whole numbers, of which bins of even width would blur the smaller ones
+_QUANTILE_SHARE = 0.1  # of the budget, for each column: at half of it outer quantiles are often beyond all records
+_MAX_EVEN = 1000  # whole numbers, of which bins of even width would blur the smaller ones
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MAY_BE_TEXTS = {"object", "null", "unknown"}  # types of any values or of none
 
@@ -40,30 +41,26 @@ class Stated(NamedTuple):
     ordinal: Sequence[str] = ()
     person: Person | Mapping[str, Any] | None = None
 
+    @property
+    def keys(self) -> list[str]:
+        """Columns that name persons."""
+        person = Person(**self.person) if isinstance(self.person, Mapping) else self.person
+        return [] if person is None else list(person.columns)
+
     def checked(self, names: Iterable[str], bounds: Mapping[str, Any]) -> Stated:
         """Return the statements with names as lists; ``ValueError`` for a name that is no column, or in two places."""
         if self.outside not in {"refuse", "clip"}:
             raise ValueError(f"outside must be clip or refuse, got {self.outside!r}: a schema has more, by column")
-        lists = {name: _names(name, getattr(self, name)) for name in ("drop", "ids", "ordinal")}
-        keys = _names("person", Person(**self.person).columns if isinstance(self.person, Mapping) else ())
-        keys = self.person.columns if isinstance(self.person, Person) else keys
-        for subject, given in (*lists.items(), ("person", keys)):
+        drop, ids, ordinal = _names("drop", self.drop), _names("ids", self.ids), _names("ordinal", self.ordinal)
+        for subject, given in (("drop", drop), ("ids", ids), ("ordinal", ordinal), ("person", self.keys)):
             check_there(f"{subject} names", given, names)
-        places = {"drop": lists["drop"], "ids": lists["ids"], "bounds": list(bounds), "person": keys}
-        for one, other in itertools.combinations(places, 2):
-            both = [name for name in places[one] if name in places[other] and {one, other} != {"drop", "person"}]
-            if both:
-                raise ValueError(f"column {both[0]!r} is in {one} and in {other}, and can have one of both")
-        unlisted = [name for name in lists["ordinal"] if name in {*lists["drop"], *lists["ids"], *keys}]
-        if unlisted:
-            raise ValueError(f"column {unlisted[0]!r} is in ordinal, and is not read as values")
-        return self._replace(**lists)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that name persons."""
-        person = Person(**self.person) if isinstance(self.person, Mapping) else self.person
-        return () if person is None else person.columns
+        unread = {"drop": drop, "ids": ids, "person": self.keys}
+        read = {"bounds": list(bounds), "ordinal": ordinal}
+        pair = (("drop", drop), ("ids", ids))
+        for (one, left), (other, right) in [*itertools.product(unread.items(), read.items()), pair]:
+            if both := [name for name in left if name in right]:
+                raise ValueError(f"column {both[0]!r} is in {one} and in {other}, and can be in one of both only")
+        return self._replace(drop=drop, ids=ids, ordinal=ordinal)
 
     def entries(self) -> dict[str, Any]:
         """Return the entries of a schema beside its columns."""
@@ -108,7 +105,8 @@ def typed_draft(
     for subject, names in (("bounds name", bounds), ("null names", nullable)):
         check_there(subject, names, types)
     stated = stated.checked(types, bounds)
-    columns, missing = {}, []
+    columns: dict[str, dict[str, Any]] = {}
+    missing = []
     for name, kind in types.items():
         if name in stated.ids:
             columns[name] = {"kind": "id"}
@@ -121,10 +119,10 @@ def typed_draft(
             column |= _ordinal(name, column)
         columns[name] = column | ({"null": True} if name in nullable else {})
         missing += [] if is_known else [name]
-    shared = [column for column in columns.values() if column["kind"] == "open"]
+    shared: list[dict[str, Any]] = [column for column in columns.values() if column["kind"] == "open"]
     shared += [column["bins"] for column in columns.values() if isinstance(column.get("bins"), dict)]
     for entry in shared:
-        entry["share"] = share_of_each(len(shared))
+        entry["share"] = share_of_each(len(shared), most=entry["share"])
     return {"columns": columns, **stated.entries()}, missing
 
 
@@ -181,7 +179,7 @@ def _column(
 
 def _bins_of_whole(low: int, high: int) -> dict[str, Any]:
     """Return the bins of whole numbers: one each, some dozens of even width, or quantiles where they are many."""
-    if high - low >= _MANY:
+    if high - low >= _MAX_EVEN:
         return {"bins": _quantiles(low, high)}
     return {"width": math.ceil((high - low + 1) / BINS)} if high - low >= 2 * BINS else {}
 
@@ -189,8 +187,8 @@ def _bins_of_whole(low: int, high: int) -> dict[str, Any]:
 def _quantiles(low: Any, high: Any) -> dict[str, Any]:  # noqa: ANN401 - of any type, until the column is declared
     """Return bins by quantiles; zero, which many amounts are, has a bin of its own if it is one of the numbers."""
     with contextlib.suppress(TypeError):
-        return {"quantiles": QUANTILES, "share": SHARE, **({"heaps": [0]} if low <= 0 <= high else {})}
-    return {"quantiles": QUANTILES, "share": SHARE}
+        return {"quantiles": QUANTILES, "share": _QUANTILE_SHARE, **({"heaps": [0]} if low <= 0 <= high else {})}
+    return {"quantiles": QUANTILES, "share": _QUANTILE_SHARE}
 
 
 def _family(name: str, kind: str, known: Sequence[Any] | None) -> Family | Literal[""]:
@@ -212,7 +210,7 @@ def _decimals(kind: str, known: Sequence[Any] | None) -> dict[str, int]:
     with contextlib.suppress(TypeError, ValueError):
         decimals = decimals_of(kind)
         if known is not None:
-            Real(known[0], known[1], BINS, decimals=decimals)
+            Real(known[0], known[1], 1, decimals=decimals)
         return {} if decimals is None else {"decimals": decimals}
     return {}
 

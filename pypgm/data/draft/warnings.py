@@ -45,12 +45,13 @@ CODES: dict[str, Code] = {
     "thousands?": Code("{} is taken for the mark of thousands: if it is that of decimals, say so", "a mark"),
     "signs": Code("numbers with {}, not all in one form: write bare numbers", "signs or units"),
     "format?": Code("the format may be {} as well: the records do not tell them apart", "another one"),
+    "dates?": Code("whole numbers were read as dates, by {}: if they are plain numbers, bound them", "a format"),
     "century": Code(
         "years have two digits: each date is read in the century that puts it between low and high, here never in the "
         "future: if some dates lie ahead, move both"
     ),
     "time": Code("the time of day is left out"),
-    "hour?": Code("the time of day is left out: the resolution hour keeps it, in 24 bins a day"),
+    "hour?": Code("the time of day is drawn evenly: the resolution hour keeps it, in 24 bins a day"),
     "times": Code("times of day or spans, which no column reads: write them as numbers, such as minutes"),
     # Columns that go with others; what would keep them together is proposed.
     "follows": Code(

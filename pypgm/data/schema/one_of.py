@@ -154,5 +154,4 @@ def _is_flag(column: Column) -> bool:
         return False
     if not isinstance(column, Binned):
         return True
-    first, last = column.ends()
-    return bool(column.per_unit) and (first == last).all().item()
+    return bool(column.per_unit) and np.array_equal(*column.ends())

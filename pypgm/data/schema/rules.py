@@ -304,8 +304,12 @@ def codes_named(name: str, column: Column, entry: Entry) -> NDArray[np.int64]:
             raise ValueError(f"a rule on {name!r} has a range that ends before it begins")
         return np.arange(low, high + 1)
     values = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
-    found = [column.null_codes if value is None else (_code(name, column, value),) for value in values]
-    return np.array([code for codes in found for code in codes], dtype=np.int64)
+    return np.array([code for value in values for code in _codes(name, column, value)], dtype=np.int64)
+
+
+def _codes(name: str, column: Column, value: Label | None) -> tuple[int, ...]:
+    """Return the code of a value, or those of all nulls."""
+    return column.null_codes if value is None and column.null_codes else (_code(name, column, value),)
 
 
 def _codes_between(name: str, line: ListedNumbers, entry: Mapping[str, Any]) -> NDArray[np.int64]:
@@ -320,7 +324,7 @@ def _codes_between(name: str, line: ListedNumbers, entry: Mapping[str, Any]) -> 
     return np.array(codes, dtype=np.int64)
 
 
-def _code(name: str, column: Column, value: Label) -> int:
+def _code(name: str, column: Column, value: Label | None) -> int:
     """Return the code of a label, or of a value."""
     if str(value) in column.codes_by_label:
         return column.codes_by_label[str(value)]

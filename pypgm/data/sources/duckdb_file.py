@@ -11,6 +11,7 @@ from pypgm._base.file_kind import DATABASE, START, file_kind
 from pypgm.data.sources.files import as_path, check_no_pipe
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
+from pypgm.data.sources.workbook import is_workbook
 from pypgm.domain import listed
 
 
@@ -19,10 +20,14 @@ def is_database(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).endswith((".duckdb", ".ddb"))
 
 
-def check_table(source: object, table: str | None) -> None:
-    """Raise ``ValueError`` unless a table is named of a DuckDB file, and of nothing else."""
-    if (table is not None) != (isinstance(source, str | os.PathLike) and is_database(source)):
-        raise ValueError("a DuckDB file needs table=, the name of one of its tables; no other source takes it")
+def check_table(source: Any, table: str | None) -> None:  # noqa: ANN401 - a table of any kind
+    """Raise ``ValueError`` unless a table is named of a DuckDB file, or a sheet of a workbook, and of nothing else."""
+    is_path = isinstance(source, str | os.PathLike)
+    if is_path and is_workbook(source):
+        return
+    if (table is not None) != (is_path and is_database(source)):
+        needed = "a DuckDB file needs table=, the name of one of its tables, and a workbook may have it, of one sheet"
+        raise ValueError(f"{needed}; no other source takes it")
 
 
 @contextmanager

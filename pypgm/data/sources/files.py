@@ -202,7 +202,12 @@ def csv_chunks(rows: Iterator[list[str]], n_fields: int, size: int) -> Iterator[
 
 
 def write_rows(
-    file: TextIO, rows: Iterable[Iterable[object]], dialect: Dialect = COMMAS, *, in_quotes: bool = False
+    file: TextIO,
+    rows: Iterable[Iterable[object]],
+    dialect: Dialect = COMMAS,
+    *,
+    in_quotes: bool = False,
+    line_end: str = "\n",
 ) -> None:
     r"""Write rows as a CSV file has them.
 
@@ -224,27 +229,27 @@ def write_rows(
         csv.writer(text, **options).writerows(some)
         whole = text.getvalue()
         if whole.count("\n") == whole.count("\r") == len(some):
-            file.write(whole.replace("\r\n", "\n"))
+            file.write(whole.replace("\r\n", line_end))
         else:  # a field has a line break, which stays as it is
-            csv.writer(_Lines(file), **options).writerows(some)
+            csv.writer(_Lines(file, line_end), **options).writerows(some)
 
 
-def write_header(file: TextIO, names: Sequence[str], dialect: Dialect = COMMAS) -> None:
+def write_header(file: TextIO, names: Sequence[str], dialect: Dialect = COMMAS, line_end: str = "\n") -> None:
     """Write the names of columns as the first line of a CSV file.
 
     A name that begins with a byte order mark is in quotes, so that the mark does not begin the file.
     """
-    write_rows(file, [names], dialect, in_quotes=names[0].startswith("\ufeff"))
+    write_rows(file, [names], dialect, in_quotes=names[0].startswith("\ufeff"), line_end=line_end)
 
 
 class _Lines:
     """Output of a writer of rows, with the line ends of pypgm's files."""
 
-    def __init__(self, file: TextIO) -> None:
-        self._write = file.write
+    def __init__(self, file: TextIO, line_end: str) -> None:
+        self._write, self._line_end = file.write, line_end
 
     def write(self, line: str) -> int:
-        return self._write(f"{line[:-2]}\n")
+        return self._write(f"{line[:-2]}{self._line_end}")
 
 
 @contextlib.contextmanager

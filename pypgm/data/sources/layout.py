@@ -24,7 +24,7 @@ from pypgm.data.sources.dialect import COMMAS, Dialect, DialectOptions
 from pypgm.data.sources.files import check_encoding
 from pypgm.data.sources.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
 from pypgm.data.sources.objects import clocks_of, is_of_objects, kind_of_objects, objects_of
-from pypgm.data.sources.type_values import in_natural_order
+from pypgm.data.sources.type_values import in_natural_order, values_in_arrow, with_enums
 from pypgm.domain import Label
 
 Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
@@ -40,6 +40,7 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, i
     (r"(ordered )?category|categorical|enum|dictionary", "category"),
 )
 _ORDERED = "ordered category"
+_ENUM = " (Enum)"  # behind a type of Arrow that Polars notes to be one
 _OWN = re.compile(r"U?Int\d+|Float\d+|boolean|string(\[\w+\])?")  # of pandas, and of nobody else
 _NO_NULLS = re.compile(r"u?int\d+|bool")  # types of NumPy
 _OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):(\d\d)")
@@ -74,6 +75,8 @@ class Layout:
         Types that only pandas has, such as "Int64" and "boolean", of columns of a Parquet file that it wrote.
     orders : mapping of str to sequence
         Values of the schema in the order of a type that declares one: see `with_orders`.
+    crlf : bool
+        Whether lines of a CSV file end in CR and LF.
 
     Raises
     ------
@@ -92,6 +95,7 @@ class Layout:
     dialect: Dialect = COMMAS
     pandas: Mapping[str, str] = field(default_factory=dict)
     orders: Mapping[str, Sequence[Label]] = field(default_factory=dict)
+    crlf: bool = False
 
     def __post_init__(self) -> None:
         check_library(self.library)
@@ -126,9 +130,11 @@ class Layout:
             pandas_types = {
                 name: kind for name, kind in pandas_types.items() if name in schema.names and _OWN.fullmatch(kind)
             }
-        return cls("pyarrow", {entry.name: _of_arrow(entry.type) for entry in schema}, pandas=pandas_types)
+        enums = values_in_arrow(schema)
+        types = {entry.name: _of_arrow(entry.type) + _ENUM * (entry.name in enums) for entry in schema}
+        return cls("pyarrow", types, pandas=pandas_types)
 
-    def frame(self, cells: Mapping[str, Cells], *, keeps_nulls: bool = False) -> Frame:
+    def frame(self, cells: Mapping[str, Cells], *, keeps_nulls: bool | None = None) -> Frame:
         """Return records as a frame of this layout.
 
         A column whose type cannot hold every value gets one that can: texts, if "other" may stand between numbers.
@@ -137,8 +143,9 @@ class Layout:
         ----------
         cells : mapping of str to Cells
             Cells of the columns, as from `Schema.cells`.
-        keeps_nulls : bool
-            Whether kinds of missing values that are told apart are written as they were, where a type holds that.
+        keeps_nulls : bool, optional
+            Whether kinds of missing values that are told apart are written as they were, where a type holds that; by
+            default where a type has no nulls.
         """
         module = imported(self.library, "such a frame", "frames")
         made = {
@@ -150,7 +157,14 @@ class Layout:
         pandas_types = {name: kind for name, kind in self.pandas.items() if name in made}
         noted = [{"name": n, "field_name": n, "pandas_type": k, "numpy_type": k} for n, k in pandas_types.items()]
         note = {"columns": noted, "index_columns": [], "column_indexes": []}
-        return module.table(made, metadata={"pandas": json.dumps(note)} if noted else None)
+        table = module.table(made, metadata={"pandas": json.dumps(note)} if noted else None)
+        enums = [name for name in made if _is_enum(self.types.get(name, "")) and hasattr(made[name], "dictionary")]
+        return table.cast(with_enums(table.schema, {name: made[name].dictionary.to_pylist() for name in enums}))
+
+    @property
+    def line_end(self) -> str:
+        """End of the lines of a CSV file."""
+        return "\r\n" if self.crlf else "\n"
 
     def order(self, names: Iterable[str]) -> list[str]:
         """Return names of columns in the order of the layout, unknown ones at the end.
@@ -212,6 +226,8 @@ class Layout:
         """Return the type of a column in a library; empty if it has none."""
         if not self.types[name] or name not in example:
             return ""
+        if library == "polars" and _is_enum(self.types[name]):
+            return "Enum"
         with contextlib.suppress(Exception):  # a package is missing, or a library has an error of its own
             narwhals = imported("narwhals", "such a frame", "frames")
             frame = replace(self, pandas={}).frame({name: example[name]})
@@ -238,7 +254,8 @@ class Layout:
         """Return the fields of a release file."""
         pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
         orders = {"orders": {name: list(values) for name, values in self.orders.items()}} if self.orders else {}
-        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas, **orders}
+        crlf = {"crlf": True} if self.crlf else {}
+        return {"library": self.library, "types": dict(self.types), **self.dialect.stored, **pandas, **orders, **crlf}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Layout:
@@ -289,7 +306,11 @@ def is_ordered(kind: str) -> bool:
     >>> is_ordered("ordered category"), is_ordered("dictionary<values=string, indices=int32, ordered=0>")
     (True, False)
     """
-    return kind in {_ORDERED, "Enum"} or kind.endswith(", ordered=1>")
+    return kind in {_ORDERED, "Enum"} or kind.removesuffix(_ENUM).endswith(", ordered=1>")
+
+
+def _is_enum(kind: str) -> bool:
+    return kind == "Enum" or kind.endswith(_ENUM)
 
 
 def decimals_of(kind: str) -> int | None:
@@ -304,15 +325,16 @@ def decimals_of(kind: str) -> int | None:
     return int(match[match.lastindex or 0]) if match else None
 
 
-def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool, order: Sequence[Label]) -> Any:  # noqa: ANN401
+def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool | None, order: Sequence[Label]) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
     column = cells.column
     if family_of(kind) == "category" and cells.values is not None and not isinstance(column, Binned):
         distinct = {text: code for code, text in enumerate(dict.fromkeys(cells.values.tolist()))}
         column = Categorical(list(distinct), other=not distinct)
         cells = Cells(column, np.array([distinct[text] for text in cells.values.tolist()], dtype=np.int64))
-    # A type of NumPy without nulls had the numbers that mean them.
-    keeps_nulls |= module.__name__ == "pandas" and bool(_NO_NULLS.fullmatch(kind))
+    if keeps_nulls is None:  # a type without nulls had the numbers that mean them
+        is_full = module.__name__ == "pandas" and bool(_NO_NULLS.fullmatch(kind))
+        keeps_nulls = is_full and None not in column.null_values(family_of(kind))
     keeps_nulls = bool(kind and keeps_nulls) and _holds(module, kind, column, keeps_nulls=True)
     if kind and not keeps_nulls and not _holds(module, kind, column):
         kind = "object" if is_of_objects(kind) else ""
@@ -461,6 +483,7 @@ def _arrow(arrow: Any, kind: str, values: NDArray[Any], declared: _Declared) -> 
 
 def _arrow_type(arrow: Any, kind: str) -> Any:  # noqa: ANN401
     """Return the Arrow type of a name."""
+    kind = kind.removesuffix(_ENUM)
     if time := _ARROW_TIME.fullmatch(kind):
         return arrow.timestamp(time[1], time[2])
     if decimal := _ARROW_DECIMAL.fullmatch(kind):

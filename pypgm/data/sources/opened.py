@@ -28,9 +28,11 @@ from pypgm.data.sources.source import (
     EngineQuery,
     FileList,
     FrameTable,
+    JsonFile,
     ParquetFile,
     Relation,
     Source,
+    Workbook,
 )
 from pypgm.data.sources.streamed import RelationTable, StreamedTable
 from pypgm.data.sources.table import csv_names, read_source
@@ -84,12 +86,13 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
         If a package is missing that reads it: the message names the extra.
     """
     source.check_dialect()
-    if not isinstance(source, EncodedRecords | CsvFile):
+    if not isinstance(source, EncodedRecords | CountedRecords | CsvFile):
         _check_flat(source.name, {n: k for n, k in source.layout.types.items() if n in schema.provisional.reading})
     made = next(read for kind, read in _READERS.items() if isinstance(source, kind))(source, schema, ignore_extra)
-    if listed := {**ordered_dictionaries(source), **source.categories}:
-        return replace(made, layout=made.layout.with_orders(listed, schema.provisional.example(0)))
-    return made
+    known = getattr(source.table, "source", None) if isinstance(source, CountedRecords) else source
+    listed = {**ordered_dictionaries(known), **known.categories} if known is not None else {}
+    layout = made.layout.with_orders(listed, schema.provisional.example(0)) if listed else made.layout
+    return replace(made, layout=layout)
 
 
 def _check_flat(table: str, types: Mapping[str, str]) -> None:
@@ -129,11 +132,13 @@ def _held(
 def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     codes, values = read_source(source, schema, ignore_extra=ignore_extra)
     first = source.files[0] if isinstance(source, FileList) else source
+    if isinstance(first, JsonFile):  # the order of names is the records' own
+        return _held(schema, codes, values, Layout())
     if not isinstance(first, CsvFile):
         return _held(schema, codes, values, first.layout)
     names = csv_names(first, schema.provisional, ignore_extra)
     dialect = first.dialect.written._replace(encoding=names.encoding)
-    return _held(schema, codes, values, Layout(types=dict.fromkeys(names, ""), dialect=dialect))
+    return _held(schema, codes, values, Layout(types=dict.fromkeys(names, ""), dialect=dialect, crlf=names.crlf))
 
 
 def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
@@ -191,6 +196,8 @@ def _counted(
 _READERS: Mapping[type[Source], Callable[[Any, Schema | OpenSchema, bool], Opened]] = {
     CsvFile: _read,
     ParquetFile: _read,
+    JsonFile: _read,
+    Workbook: _read,
     FileList: _read,
     ArrowDataset: _read,
     CountedRecords: _in_place,

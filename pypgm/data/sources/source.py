@@ -22,10 +22,12 @@ from pypgm.data.sources.files import check_no_pipe, csv_chunks, csv_rows, open_t
 from pypgm.data.sources.foreign import guarded, guarded_pieces
 from pypgm.data.sources.frames import Frame, as_columns, collected, imported
 from pypgm.data.sources.header_lines import lines_hint
+from pypgm.data.sources.json_lines import is_json, json_names, json_pieces
 from pypgm.data.sources.layout import Layout, layout_of
 from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, types_in
 from pypgm.data.sources.paths import is_several, places_of
 from pypgm.data.sources.type_values import values_in_arrow, values_of_types
+from pypgm.data.sources.workbook import is_workbook, sheet_rows
 from pypgm.domain import Label, first_repeat, listed
 
 _ROWS = 8192  # of a piece
@@ -146,6 +148,58 @@ class CsvFile(_File):
                 fields = dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
                 columns = self.with_values(fields, len(chunk))
                 yield columns if names is None else {name: columns[name] for name in names}
+
+
+class JsonFile(_File):
+    """Records in JSON, whose names are those that any of them has."""
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Names of the columns."""
+        if not (names := json_names(self.name)):
+            raise ValueError(f"{self.name} has no records")
+        return Layout(types=dict.fromkeys([*names, *self.values], ""))
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
+        """Yield the values of about `rows` records at a time."""
+        held = list(self.layout.types)
+        read = [name for name in held if name not in self.values] or held[:1]
+        for piece in json_pieces(self.name, read, rows):
+            columns = self.with_values(piece, len(piece[read[0]]))
+            yield {name: columns[name] for name in (held if names is None else names)}
+
+
+class Workbook(_File):
+    """A sheet of a workbook, with the names of the columns in its first row."""
+
+    has_header = True
+    sheet: str | None = None
+
+    @cached_property
+    def _rows(self) -> tuple[list[str], list[list[Any]]]:
+        self.dialect.check()
+        header, *rows = sheet_rows(self.name, self.sheet, self.dialect)
+        _check_header(self.name, header, self.dialect.delimiter)
+        return header, rows
+
+    @property
+    def layout(self) -> Layout:
+        """Names of the columns."""
+        return Layout(types=dict.fromkeys(self._rows[0], ""))
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
+        """Yield the values of about `rows` records at a time."""
+        header, records = self._rows
+        wanted = header if names is None else names
+        places = [header.index(name) for name in wanted]
+        for start in range(0, len(records), rows):
+            some = records[start : start + rows]
+            yield {name: [row[place] for row in some] for name, place in zip(wanted, places, strict=True)}
+
+    def check_dialect(self) -> None:
+        """Raise ``ValueError`` for marks of texts, which a workbook has not."""
+        if self.dialect._replace(skip=0, header_lines=1) != COMMAS:
+            raise ValueError(f"a workbook has no marks but skip and header_lines, and {self.name} is one")
 
 
 class _TypedByArrow(Source):
@@ -382,7 +436,7 @@ class FileList(Source):
     def __init__(self, name: str, files: Sequence[_File]) -> None:
         super().__init__(files[0].dialect)
         if len(set(map(type, files))) != 1:
-            raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
+            raise ValueError("a table needs files of one kind: all Parquet, all CSV, or all JSON")
         self.name, self.files, self.has_header = name, files, files[0].has_header
 
     @cached_property
@@ -427,9 +481,10 @@ def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMM
     Parameters
     ----------
     source : data frame, mapping of str to sequence, path, paths, DuckDB relation, ibis.Table, Dataset or scan
-        A path is one of a CSV, Parquet or DuckDB file, by its name; or of a folder, or a pattern with ``*``.
+        A path is one of a CSV, Parquet, JSON or DuckDB file or of a workbook, by its name; or of a folder, or a pattern
+        with ``*``.
     table : str, optional
-        Table of a DuckDB file.
+        Table of a DuckDB file, or sheet of a workbook with several.
     dialect : Dialect
         Dialect of a CSV file.
 
@@ -448,7 +503,10 @@ def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMM
         check_no_pipe(source)
         return DatabaseTable(source, table, dialect)
     if isinstance(source, str | os.PathLike) or is_several(source):
-        return open_file(source, dialect)
+        file = open_file(source, dialect)
+        if isinstance(file, Workbook):
+            file.sheet = table
+        return file
     kind: type[Relation | EngineQuery | ArrowDataset | CountedRecords | FrameTable] = FrameTable
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
@@ -464,7 +522,7 @@ def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMM
 
 def open_file(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], dialect: Dialect = COMMAS
-) -> CsvFile | ParquetFile | FileList:
+) -> CsvFile | ParquetFile | JsonFile | Workbook | FileList:
     """Return the table in a file, or in all files of a folder, a pattern or a list; ``ValueError`` if one is a pipe."""
     if not is_several(path):
         return _file(cast("str | os.PathLike[str]", path), dialect)
@@ -474,9 +532,11 @@ def open_file(
 
 def _file(
     path: str | os.PathLike[str], dialect: Dialect, values: Mapping[str, str] | None = None
-) -> CsvFile | ParquetFile:
+) -> CsvFile | ParquetFile | JsonFile | Workbook:
+    """Return the table in a file, of the kind that its name says."""
     check_no_pipe(path)
-    return (ParquetFile if is_parquet(path) else CsvFile)(path, dialect, values)
+    kinds = ((is_parquet, ParquetFile), (is_json, JsonFile), (is_workbook, Workbook))
+    return next((kind for is_one, kind in kinds if is_one(path)), CsvFile)(path, dialect, values)
 
 
 def joined(parts: Sequence[Values]) -> Values:

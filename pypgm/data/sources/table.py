@@ -38,6 +38,7 @@ from pypgm.data.sources.files import (
     write_rows,
 )
 from pypgm.data.sources.header_lines import lines_hint
+from pypgm.data.sources.json_lines import is_json, write_records
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.parquet import is_parquet
 from pypgm.data.sources.parquet_records import codes_in_pieces, write_parquet
@@ -176,10 +177,10 @@ def write_table(
     *,
     layout: Layout | None = None,
 ) -> None:
-    """Write records to a CSV file with a header, or to a Parquet file; a name that ends in ``.gz`` compresses it.
+    """Write records to a CSV file with a header, to Parquet or lines of JSON, by the name of the file.
 
-    Codes become labels where an attribute has them, and with a schema values as its tables have them. The file appears
-    when it is complete, and not at all if writing fails.
+    A name that ends in ``.gz`` compresses it. Codes become labels where an attribute has them, and with a schema values
+    as its tables have them. The file appears when it is complete, and not at all if writing fails.
 
     Parameters
     ----------
@@ -218,10 +219,13 @@ def write_table(
     if is_parquet(path):
         write_parquet(data, path, as_schema(schema or data.domain), draws, layout)
         return
+    if is_json(path):
+        _write_json(data, path, as_schema(schema or data.domain), draws, names)
+        return
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
     with replacing_text(path, dialect.encoding) as file:
-        write_header(file, names, dialect)
+        write_header(file, names, dialect, layout.line_end)
         for start in range(0, data.n_records, _CHUNK):
             codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
             if schema is None:
@@ -230,7 +234,18 @@ def write_table(
                 cells = schema.cells(codes, draws, start)
                 columns = marked({name: cell.column for name, cell in cells.items()}, dialect)
                 values = [cells[name]._replace(column=columns[name]).texts() for name in names]
-            write_rows(file, zip(*(column.tolist() for column in values), strict=True), dialect)
+            rows = zip(*(column.tolist() for column in values), strict=True)
+            write_rows(file, rows, dialect, line_end=layout.line_end)
+
+
+def _write_json(
+    data: Dataset, path: str | os.PathLike[str], schema: Schema, draws: np.random.Generator, names: Sequence[str]
+) -> None:
+    """Write records as lines of JSON."""
+    with replacing_text(path) as file:
+        for start in range(0, data.n_records, _CHUNK):
+            codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
+            write_records(file, names, schema.cells(codes, draws, start))
 
 
 def csv_names(file: CsvFile, schema: Schema, ignore_extra: bool) -> _Header:
@@ -306,8 +321,9 @@ def _opened(table: CsvFile, names: Collection[str]) -> Iterator[tuple[_Header, I
         is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(dialect.encoding) == "utf-8"
         header.encoding = "utf-8-sig" if is_marked else dialect.encoding
         header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
-        looks = it_looks_like(start.decode(dialect.encoding, "replace"), TABLE)
-        header.hint = separator_hint(header, dialect.delimiter) or looks
+        text = start.decode(dialect.encoding, "replace")
+        header.crlf = text.partition("\n")[0].endswith("\r")
+        header.hint = separator_hint(header, dialect.delimiter) or it_looks_like(text, TABLE)
         more = {name: value for name, value in table.values.items() if name in exact and name not in header}
         if header and more:
             header += more
@@ -317,8 +333,9 @@ def _opened(table: CsvFile, names: Collection[str]) -> Iterator[tuple[_Header, I
 
 
 class _Header(list[str]):
-    """Header names, the hint for a header that matches no column, and the file's encoding."""
+    """Header names, the hint for a header that matches no column, and the file's encoding and line ends."""
 
+    crlf = False
     hint = ""
     encoding = "utf-8"
     has_separator = False  # in a line before the header

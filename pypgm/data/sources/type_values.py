@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pypgm.data.columns.values import is_missing
@@ -73,6 +73,23 @@ def values_in_arrow(schema: Any) -> dict[str, list[Label]]:  # noqa: ANN401 - of
             if known and len(known) == len(values):
                 listed[entry.name] = known
     return listed
+
+
+def with_enums(schema: Any, listed: Mapping[str, Sequence[Label]]) -> Any:  # noqa: ANN401
+    """Return an Arrow schema with the notes by which Polars reads dictionaries of texts as enumerations.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+    listed : mapping of str to sequence
+        Values of the dictionaries in their order.
+    """
+    for name, values in listed.items():
+        place = schema.get_field_index(name)
+        if all(isinstance(value, str) for value in values):
+            note = b"".join(b"%d;%b" % (len(text), text) for text in (str(value).encode() for value in values))
+            schema = schema.set(place, schema.field(place).with_metadata({_POLARS_ENUM: note}))
+    return schema
 
 
 def _noted(note: bytes) -> Iterator[str | None]:
