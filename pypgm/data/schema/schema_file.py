@@ -300,8 +300,9 @@ def declarations(fields: object) -> tuple[dict[str, _Declared], dict[str, Any], 
 
 def _is_proposed(proposals: object) -> bool:
     """Return whether an entry has what a draft proposes: lists by column and warning."""
-    levels = isinstance(proposals, Mapping) and all(isinstance(by, Mapping) for by in proposals.values())
-    return levels and all(isinstance(some, list) for by in proposals.values() for some in by.values())
+    if not isinstance(proposals, Mapping) or not all(isinstance(by, Mapping) for by in proposals.values()):
+        return False
+    return all(isinstance(some, list) for by in proposals.values() for some in by.values())
 
 
 def _warning(*places: object) -> str:
