@@ -14,7 +14,7 @@ from pypgm.data.draft.questions import MADE, Question, questions_of, whole_of
 from pypgm.data.draft.warnings import explained, meaning
 from pypgm.reporting.template import rendered
 
-_LONG = 40  # characters, from which a field has several lines
+_LONG = 24  # characters, from which a field has several lines
 _MAX_ROWS = 12
 _OF_PERSON = {"column": "text", "at_most": "json", "null": "text"}  # type of an empty field
 _NULL = {"categorical", "boolean", "codes", "integer", "real", "date", "difference", "open"}  # kinds that may have one
@@ -152,8 +152,9 @@ def _shown(value: object, if_empty: str = "lines") -> dict[str, Any]:
         text, kind = "\n".join(lines), "lines"
     else:
         text, kind = raw, "json" if raw else if_empty
-    n_rows = min(_MAX_ROWS, max(2, text.count("\n") + 1 + len(text) // (4 * _LONG)))
-    return {"text": text, "raw": raw, "type": kind, "rows": n_rows, "is_long": bool(lines) or len(text) > _LONG}
+    n_rows = min(_MAX_ROWS, max(2, text.count("\n") + 1 + len(text) // _LONG))
+    is_long = bool(lines) or len(text) > _LONG
+    return {"text": text, "raw": raw, "type": kind, "rows": n_rows, "is_long": is_long}
 
 
 def _is_plain(text: str) -> bool:

@@ -71,6 +71,9 @@ def test_each_warning_of_a_draft_is_one_question():
         questions = questions_of(draft)
         assert len(questions) == n_notes == len({(q.place, q.name, q.note) for q in questions})
         assert all(question.note.code for question in questions)
+        proposed = {(q.name, q.note.text): list(q.proposals) for q in questions if q.proposals}
+        given = {(n, text): some for n, by in draft.get("proposals", {}).items() for text, some in by.items()}
+        assert proposed == given
         n_questions += n_notes
     assert n_questions > 3 * TABLES
 
