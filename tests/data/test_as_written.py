@@ -47,6 +47,8 @@ def dated(form):
     return Spelling(lambda draw: clock(draw).strftime(form), pattern, lambda text: dt.datetime.strptime(text, form))
 
 
+ISO = r"\d{{4}}-\d\d-\d\d{}\d\d:\d\d:\d\d{}"
+BRACKETS = r"\(?\d{1,3}(,\d{3})*\)?"
 SPELLINGS = {
     "whole": Spelling(lambda draw: draw.randrange(-500, 500), r"-?\d+", int),
     "few whole": Spelling(lambda draw: draw.choice([0, 1, 2, 7]), r"[0127]", int),
@@ -74,6 +76,20 @@ SPELLINGS = {
     "American days and times": dated("%m/%d/%Y %H:%M"),
     "named months": dated("%d-%b-%Y"),
     "digits": dated("%Y%m%d"),
+    "ISO with a T": Spelling(lambda draw: clock(draw).isoformat(), ISO.format("T", ""), dt.datetime.fromisoformat),
+    "ISO in UTC": Spelling(lambda draw: f"{clock(draw).isoformat()}Z", ISO.format("T", "Z")),
+    "with an offset": Spelling(lambda draw: f"{clock(draw)}+02:00", ISO.format(" ", r"\+02:00")),
+    "named zone": Spelling(lambda draw: f"{clock(draw)} UTC", ISO.format(" ", " UTC")),
+    "milliseconds": Spelling(lambda draw: f"{clock(draw)}.{draw.randrange(1000):03}", ISO.format(" ", r"\.\d{3}")),
+    "unpadded": Spelling(lambda draw: "{0.month}/{0.day}/{0.year}".format(day(draw)), r"[1-9]\d?/[1-9]\d?/\d{4}"),
+    "in capitals": Spelling(lambda draw: f"{day(draw):%d%b%Y}".upper(), r"\d\d[A-Z]{3}\d{4}"),
+    "months with names": Spelling(lambda draw: f"{day(draw):%b-%Y}", r"[A-Z][a-z]{2}-\d{4}"),
+    "months in digits": Spelling(lambda draw: f"{day(draw):%Y%m}", r"\d{4}(0[1-9]|1[0-2])"),
+    "clock": Spelling(lambda draw: f"{clock(draw):%H%M}", r"[0-2]\d[0-5]\d"),
+    "hours and minutes": Spelling(lambda draw: f"{clock(draw):%H:%M}", r"[0-2]\d:[0-5]\d"),
+    "quarters": Spelling(lambda draw: f"{day(draw).year}Q{(day(draw).month + 2) // 3}", r"\d{4}Q[1-4]"),
+    "brackets": Spelling(lambda draw: draw.choice(["{:,}", "({:,})"]).format(draw.randrange(1, 9999)), BRACKETS),
+    "euros": Spelling(lambda draw: f"{draw.randrange(10**6) / 100:.2f}".replace(".", ",") + " €", r"\d+,\d\d €"),
 }
 """Ways to write values in a file of texts."""
 
@@ -242,7 +258,7 @@ def check_file(seed, folder):
     columns = {name: some(draw, SPELLINGS[name].make, with_blanks=blanks[name]) for name in names}
     columns = {name: ["" if value is None else value for value in values] for name, values in columns.items()}
     delimiter, line_end = draw.choice(",;\t|"), draw.choice(["\n", "\r\n"])
-    encoding = draw.choice(["utf-8", "utf-8-sig", "latin-1"])
+    encoding = draw.choice(["utf-8", "utf-8-sig", "cp1252"])
     path, out = folder / "source.csv", folder / "synthetic.csv"
     quoting = draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
     written(path, columns, encoding, delimiter=delimiter, lineterminator=line_end, quoting=quoting)

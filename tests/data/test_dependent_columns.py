@@ -657,7 +657,7 @@ def test_differences_with_decimals_come_back_as_they_were_counted(unit, decimals
         assert -1.5 <= apart.min() < apart.max() <= 4.5
         again = schema.encode(made)
         assert all((again[name] == encoded[name]).all() for name in encoded.columns)
-    texts = {name: cells.texts() for name, cells in schema.cells(encoded, rng=rng).items()}
+    texts = {name: cells.texts() for name, cells in schema.cells(encoded.columns, rng).items()}
     assert (schema.encode(texts)["end"] == encoded["end"]).all()
 
 

@@ -46,6 +46,10 @@ COLUMNS = {
     "week": Date("1969-12-01", "1970-02-01", "week", outside="other", null=NULLS),
     "hour": Date("1969-12-31", "1970-01-02", "hour", outside="null", null=NULLS),
     "last": Date("9999-12-30", "9999-12-31", "hour", outside="clip", null=NULLS),
+    "minute": Date("1969-12-31", "1970-01-02", "minute", outside="clip", null=NULLS),
+    "second": Date("1970-01-01T00:00", "1970-01-01T01:00", "second", outside="other", null=NULLS),
+    "clock": Date("1969-02-10T05:00", "2020-02-29", "month", "%Y-%m-%d %H:%M:%S.%3f", outside="clip", null=NULLS),
+    "weekly": Date("1969-12-01", "1970-02-01", "week", "%-d/%-m/%Y %H:%M", outside="clip", null=NULLS),
 }
 
 TEXTS = [

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 import numpy as np
 import pytest
 
+import pypgm
 from pypgm.data.draft.date_reader import DateReader
+from pypgm.data.draft.draft import draft_schema
 from pypgm.data.draft.structure import Structure
 
 N = 400
@@ -99,3 +102,77 @@ def test_a_column_of_very_many_values_may_still_be_blank_by_another():
     structure.add({"member": member, "note": [f"text {i}" if i % 2 else "" for i in range(n)]})
     assert list(structure.blanks.pairs()) == [("member", "note", ["yes"])]
     assert not list(structure.dependences.pairs())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_columns_that_have_nothing_to_do_with_each_other_are_no_copies_and_have_no_empty_cells(seed):
+    rng = np.random.default_rng(seed)
+    structure = read(independent(rng) | {"age": rng.integers(0, 99, N).astype(str).tolist()}, n_pieces=1 + seed % 3)
+    assert not list(structure.copies.found())
+    assert not list(structure.empty.found())
+    assert not list(structure.blocks.found(["c0", "c1", "c2"]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_copies_are_found_with_the_condition_by_which_they_are_blank(seed):
+    rng = np.random.default_rng(seed)
+    columns = independent(rng)
+    columns["out"] = days(rng.integers(0, 90, N))
+    cause = rng.choice(["alive", "home", "hospital"], N)
+    is_dead = cause != "alive"
+    columns["cause"] = cause.tolist()
+    columns["death"] = [day if dead else "" for day, dead in zip(columns["out"], is_dead, strict=True)]
+    columns["again"] = columns["out"]
+    columns = {name: columns[name] for name in rng.permutation(list(columns))}
+    first, second = (name for name in columns if name in {"out", "again"})
+    for n_pieces in (1, 3):
+        found = {copy.name: copy for copy in read(columns, n_pieces).copies.found()}
+        assert found == {
+            second: (first, second, None),
+            "death": (first, "death", ("cause", ["alive"])),
+        }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_empty_cells_are_found(seed):
+    rng = np.random.default_rng(seed)
+    n = 3000
+    ward = rng.integers(0, 5, n)
+    sex = np.where(ward == 2, 0, rng.integers(0, 2, n))
+    age = np.where(ward == 3, rng.integers(0, 18, n), rng.integers(0, 100, n))
+    columns = {
+        "age": age.astype(str).tolist(),
+        "ward": [f"w{code}" for code in ward],
+        "sex": ["FM"[code] for code in sex],
+        "other": [f"o{code}" for code in rng.integers(0, 6, n)],
+    }
+    columns = {name: columns[name] for name in rng.permutation(list(columns))}
+    draft = draft_schema(columns)["columns"]
+    rules = [json.loads(text[text.index("{") : text.rindex("}") + 1]) for text in empties(draft)]
+    entries = {tuple(rule["columns"]): rule["forbidden"] for rule in rules}
+    by_sex = entries.pop(("ward", "sex"), None) or entries.pop(("sex", "ward"))
+    assert sorted(by_sex[0]) == ["M", "w2"]
+    assert entries == {("ward", "age"): [["w3", {"from": 18}]]}
+    schema = pypgm.Schema.from_dict({"columns": draft, "rules": rules})
+    schema.check_rules(schema.encode(columns))
+
+
+def empties(columns):
+    """Return the proposals for combinations that never come."""
+    parts = [part for fields in columns.values() for part in fields.get("warning", "").split("; ")]
+    return [part for part in parts if part.startswith("no record has")]
+
+
+def test_wide_bins_hide_part_of_an_empty_range():
+    rng = np.random.default_rng(0)
+    ward = rng.integers(0, 2, 3000)
+    pay = np.where(ward == 1, rng.integers(0, 1790, 3000), rng.integers(0, 10_000, 3000))
+    columns = {"ward": [f"w{code}" for code in ward], "pay": pay.astype(str).tolist()}
+    draft = draft_schema(columns)["columns"]
+    (text,) = empties(draft)
+    rule = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    width = draft["pay"]["width"]
+    assert rule["forbidden"] == [["w1", {"from": -(-1790 // width) * width}]]
+    assert width > 1
+    schema = pypgm.Schema.from_dict({"columns": draft, "rules": [rule]})
+    schema.check_rules(schema.encode(columns))

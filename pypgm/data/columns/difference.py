@@ -242,10 +242,11 @@ class Difference(Column):
         """Return a day, or a second, at a number of units after another that is rounded to the decimals."""
         if self.within in {"lower", "middle"}:
             return np.asarray(starts + np.rint(spans * per).astype(np.int64))
-        half = 0.5 / self.span.per_unit
-        least, most = np.floor((spans - half) * per) + 1, np.ceil((spans + half) * per) - 1
-        low = np.maximum(least, math.ceil(self.low * per)).astype(np.int64)
-        high = np.maximum(low, np.minimum(most, math.floor(self.high * per))).astype(np.int64)
+        doubled = 2 * self.span.steps_of(spans).astype(np.int64)  # halves of the last decimal, exactly
+        least, most = ((doubled + sign) * per // (2 * self.span.per_unit) for sign in (-1, 1))
+        most -= (doubled + 1) * per % (2 * self.span.per_unit) == 0  # a half may be rounded to either
+        low = np.maximum(least + 1, math.ceil(self.low * per))
+        high = np.maximum(low, np.minimum(most, math.floor(self.high * per)))
         return np.asarray(starts + rng.integers(low, high, endpoint=True))
 
     def _problems(self) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pypgm.data.columns.values import Values, is_missing, value_text
@@ -13,7 +14,7 @@ from pypgm.data.draft.gaps import LISTED
 from pypgm.data.draft.warnings import note
 from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.layout import is_ordered
-from pypgm.data.sources.objects import NESTED, are_nested, is_nested
+from pypgm.data.sources.objects import CONTAINERS, NESTED, are_of, is_nested, span_in
 from pypgm.data.sources.source import FrameTable, Source
 from pypgm.domain import Label
 
@@ -42,7 +43,8 @@ class TypeEvidence:
 
     def flat(self, columns: Mapping[str, Values]) -> dict[str, Values]:
         """Return columns with nothing in those that hold lists, records or maps; objects that are such are noted."""
-        self.unread |= {name: NESTED for name, values in columns.items() if are_nested(values)}
+        self.unread |= {name: NESTED for name, values in columns.items() if are_of(values, CONTAINERS)}
+        self._spans |= {name for name, values in columns.items() if are_of(values, {datetime.timedelta})}
         return {name: [None] * len(values) if name in self.unread else values for name, values in columns.items()}
 
     def declared(self, name: str, counts: Counter[str]) -> tuple[dict[str, Any], str] | None:
@@ -56,18 +58,25 @@ class TypeEvidence:
         """
         if name in self.unread:
             return {}, self.unread[name]
-        if name in self._spans and len(counts) > LISTED:
-            return {}, _SPANNING
+        if name in self._spans:
+            spans = [text for text in counts if text not in NULLS]
+            if not spans or len(spans) > LISTED:
+                return {}, _SPANNING if spans else "it is empty"
+            return self._entry(name, sorted(spans, key=span_in), counts), ""
         values = self._listed.get(name, [])
         if not values or (name not in self._declared and len(values) > LISTED) or _are_booleans(values):
             return None
+        return self._entry(name, values, counts), ""
+
+    def _entry(self, name: str, values: Sequence[Any], counts: Counter[str]) -> dict[str, Any]:
+        """Return the declaration of a column of listed values."""
         fields: dict[str, Any] = {"kind": "categorical", "values": list(values)}
-        if name in self._ordinal:
+        if name in self._ordinal | self._spans:
             fields["ordinal"] = True
         nulls = sorted(text for text in counts if text in NULLS and text not in _texts(values))
         if nulls:
             fields["null"] = nulls
-        return fields | ({} if name in self._declared else {"warning": note("values")}), ""
+        return fields | ({} if name in self._declared else {"warning": note("values")})
 
 
 def _categories(source: Source) -> dict[str, list[Label]]:

@@ -446,7 +446,7 @@ def resolution_of(days: int, *, has_times: bool = False) -> Resolution:
 
 def _date_ends(dates: DateReader) -> dict[str, Any]:
     """Return rounded bounds of dates, and a resolution that gives a few dozen bins."""
-    resolution = resolution_of((dates.high - dates.low).days, has_times=dates.has_times)
+    resolution = dates.resolution(resolution_of((dates.high - dates.low).days, has_times=dates.has_times))
     first, last = dates.low.date(), dates.high.date()
     if resolution not in {"hour", "day"}:
         first, last = first.replace(month=1, day=1), last.replace(month=12, day=31)

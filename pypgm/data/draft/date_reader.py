@@ -11,7 +11,7 @@ from itertools import islice, product
 from typing import Any
 
 from pypgm.data.columns.date_text import DateFormat, is_joined
-from pypgm.data.columns.dates import TIMES, clock_in, format_of, has_short_years, iso_date
+from pypgm.data.columns.dates import TIMES, Resolution, clock_in, format_of, has_short_years, iso_date
 from pypgm.data.columns.numbers import nice
 from pypgm.data.draft.warnings import note
 
@@ -40,7 +40,7 @@ _TAIL = re.compile(
     r"(?P<noon> ?[AaPp][Mm])?(?P<zone> ?(?:Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?$"
 )
 _SHORT = re.compile(r"(?<![0-9.,])[0-9](?![0-9])")
-_CAPITALS = re.compile(r"[A-Z]{3}")
+_CAPITALS = re.compile(r"(?!UTC|GMT)[A-Z]{3}")
 _SEPARATOR = re.compile(r"(T|:| at |, | +)$")
 _YEARS = range(1900, 2100)  # of dates written in digits alone
 _EPOCH_YEARS = range(2000, 2034)  # of ten digits that are seconds
@@ -103,6 +103,15 @@ class DateReader:
         if form == "%Y-%m-%d":
             return ""
         return midnight_of(form) if form and self._has_times and not self.has_times else form
+
+    def resolution(self, wanted: Resolution) -> Resolution:
+        """Return a resolution, or the finest one that the format distinguishes where it has no days or months."""
+        names = {token.name for token in format_of(self.form).tokens}
+        if not self.form or names & {"d", "e", "s"} or format_of(self.form).is_clock:
+            return wanted
+        finest: Resolution = "month" if names & {"m", "b", "B"} else "quarter" if "q" in names else "year"
+        coarse: tuple[Resolution, ...] = ("year", "quarter", "month")
+        return wanted if wanted in coarse[: coarse.index(finest) + 1] else finest
 
     def is_likely(self) -> bool:
         """Return whether texts of digits alone are dates rather than plain numbers, by how many differ."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pypgm.data.draft.blocks import one_of_rules
 from pypgm.data.draft.by_type import TypeEvidence
 from pypgm.data.draft.column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
+from pypgm.data.draft.copies import point_out_copies
 from pypgm.data.draft.date_reader import keeps_times, short_span
+from pypgm.data.draft.empty import point_out_empty
 from pypgm.data.draft.key import Key, is_filler
 from pypgm.data.draft.readers import is_number
 from pypgm.data.draft.structure import Blanks, Dependences, Orders, Structure
@@ -78,12 +80,7 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
         raise ValueError(f"{opened.name} has no column to declare: {why}")
     _share_out(columns)
     draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns} | ({"drop": dropped} if dropped else {})
-    if rules := one_of_rules(columns, structure.blocks):
-        draft["rules"] = rules
-    members = {name for rule in rules for name in rule["one_of"]}
-    derived = _point_out(draft, structure.dependences, structure.blanks, members)
-    dates = {name: fields for name, fields in columns.items() if fields["kind"] == "date" and name not in derived}
-    _point_out_orders(draft, dates, structure.orders)
+    _point_out_all(draft, structure)
     if opened.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         warn(draft, note("header?"))
     if opened.lines_hint:
@@ -94,6 +91,19 @@ def draft_schema(source: Frame, table: str | None = None, **dialect: Unpack[Dial
         warn(draft, note("person?"))
     draft["codes"] = explained(draft)
     return {name: draft[name] for name in _ENTRIES if name in draft}
+
+
+def _point_out_all(draft: dict[str, Any], structure: Structure) -> None:
+    """Add the rules of blocks to a draft, and propose what keeps all other relations of its columns."""
+    columns = draft["columns"]
+    if rules := one_of_rules(columns, structure.blocks):
+        draft["rules"] = rules
+    members = {name for rule in rules for name in rule["one_of"]}
+    copies = point_out_copies(draft, structure.copies)
+    derived = _point_out(draft, structure.dependences, structure.blanks, members, copies)
+    point_out_empty(draft, structure.empty, {*derived, *members})
+    dates = {name: fields for name, fields in columns.items() if fields["kind"] == "date" and name not in derived}
+    _point_out_orders(draft, dates, structure.orders)
 
 
 def _declared(
@@ -166,10 +176,18 @@ def _is_costly(fields: Mapping[str, Any]) -> bool:
     return fields["kind"] == "open" or isinstance(fields.get("bins"), Mapping)
 
 
-def _point_out(draft: dict[str, Any], dependences: Dependences, blanks: Blanks, members: Collection[str]) -> set[str]:
+def _point_out(
+    draft: dict[str, Any],
+    dependences: Dependences,
+    blanks: Blanks,
+    members: Collection[str],
+    copies: Collection[str],
+) -> set[str]:
     """Return columns that follow from others in the records, and propose declarations that keep them so."""
-    columns, derived = draft["columns"], set()
+    columns, derived = draft["columns"], set(copies)
     for base, other, images in dependences.pairs():
+        if other in copies or base in copies:
+            continue
         if base in columns and other in columns and columns[base]["kind"] == "open":
             warn(columns[other], note("follows_open", base))
         elif base in columns and other in columns:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from pypgm.data.draft.blocks import Blocks
 from pypgm.data.draft.coded import FIRST_ROWS, MIN_RECORDS, Coder, Piece, hot_products
 from pypgm.data.draft.column import NULLS
+from pypgm.data.draft.copies import Copies
 from pypgm.data.draft.date_reader import DateReader
+from pypgm.data.draft.empty import EmptyCells
 
 _MAX_BASE_VALUES = 20  # values of a column by which another may be blank
 
@@ -31,6 +33,8 @@ class Structure:
         self.dependences = Dependences(self.coder)
         self.blanks = Blanks(self.coder)
         self.blocks = Blocks(self.coder)
+        self.copies = Copies(self.coder)
+        self.empty = EmptyCells(self.coder)
         self.orders = Orders()
 
     def add(self, columns: Mapping[str, Sequence[str]], readers: Mapping[str, DateReader] | None = None) -> None:
@@ -39,6 +43,8 @@ class Structure:
         self.dependences.add(piece)
         self.blanks.add(piece)
         self.blocks.add(piece)
+        self.copies.add(piece, columns)
+        self.empty.add(piece)
         self.orders.add(readers or {}, columns)
 
 

@@ -6,7 +6,7 @@ import datetime
 import re
 import uuid
 import zoneinfo
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from decimal import Decimal
 from typing import Any
 
@@ -23,7 +23,9 @@ NESTED = "nested: unnest it first, so that each column holds one value a record"
 """Reason why no column reads lists, records and maps."""
 
 _SPAN = re.compile(r"(?:(-?\d+) days?, )?(\d+):(\d\d):(\d\d(?:\.\d+)?)")
-_CONTAINERS = {list, tuple, dict, set, frozenset, np.ndarray}
+CONTAINERS = frozenset({list, tuple, dict, set, frozenset, np.ndarray})
+"""Types of objects that hold several values."""
+
 _MISSING = {"NoneType", "NAType", "NaTType"}  # names of types
 _PLAIN: Mapping[type, str] = {
     str: "str",
@@ -74,7 +76,7 @@ def kind_of_objects(values: Values) -> str:
     if isinstance(values, np.ndarray) and values.dtype != object:
         return str(values.dtype)
     kinds = {kind for kind in set(map(type, values)) if kind.__name__ not in _MISSING}
-    if kinds & _CONTAINERS:
+    if kinds & CONTAINERS:
         return "object[nested]"
     if len(kinds) > 1:
         kinds -= {kind for kind in kinds & {float, Decimal} if all(map(is_missing, _of_type(values, kind)))}
@@ -85,11 +87,10 @@ def kind_of_objects(values: Values) -> str:
     return f"object[{name}]" if name else "object"
 
 
-def are_nested(values: Values) -> bool:
-    """Return whether there are lists, records or maps among some values."""
-    return not (isinstance(values, np.ndarray) and values.dtype != object) and bool(
-        set(map(type, values)) & _CONTAINERS
-    )
+def are_of(values: Values, kinds: Set[type]) -> bool:
+    """Return whether there are objects of some types among values."""
+    are_objects = not isinstance(values, np.ndarray) or values.dtype == object
+    return are_objects and not kinds.isdisjoint(map(type, values))
 
 
 def _of_type(values: Values, kind: type) -> Iterator[Any]:
@@ -199,6 +200,10 @@ def _date(value: Any, _: str | None) -> datetime.date:  # noqa: ANN401 - a text 
     return datetime.date.fromisoformat(value) if isinstance(value, str) else value
 
 
+def _time(value: Any) -> datetime.time:  # noqa: ANN401 - a text, or a date with a time
+    return value.time() if isinstance(value, datetime.datetime) else datetime.time.fromisoformat(value)
+
+
 def _decimal(value: Any, decimals: str | None) -> Decimal:  # noqa: ANN401 - a text or a number
     number = Decimal(str(value))
     return number if decimals is None else number.quantize(Decimal(1).scaleb(-int(decimals)))
@@ -226,7 +231,7 @@ _MAKERS: Mapping[str, Callable[[Any, str | None], Any]] = {
     "datetime": _datetime,
     "Timestamp": _timestamp,
     "timedelta": lambda value, _: span_in(value),
-    "time": lambda value, _: datetime.time.fromisoformat(value),
+    "time": lambda value, _: _time(value),
     "Decimal": _decimal,
     "UUID": lambda value, _: uuid.UUID(value),
 }
