@@ -57,8 +57,9 @@ class Checking:
                 if not self._ask(waiting[0], f"{number} of {max(number, len(self.questions))}"):
                     return
         except EOFError:
-            return
+            show([""])  # the line of the prompt ends here
         except KeyboardInterrupt:
+            show([""])
             raise KeyboardInterrupt(f"all answers so far are in {self.path}, and the same command goes on") from None
 
     def _read(self, fields: Any) -> None:  # noqa: ANN401 - whatever JSON holds

@@ -14,7 +14,7 @@ from pypgm.data.draft.questions import MADE, Question, questions_of, whole_of
 from pypgm.data.draft.warnings import explained, meaning
 from pypgm.reporting.template import rendered
 
-_LONG = 40  # characters, from which a field has several lines
+_LONG = 24  # characters, from which a field has several lines
 _MAX_ROWS = 12
 _OF_PERSON = {"column": "text", "at_most": "json", "null": "text"}  # type of an empty field
 _NULL = {"categorical", "boolean", "codes", "integer", "real", "date", "difference", "open"}  # kinds that may have one
@@ -62,7 +62,7 @@ def form_page(fields: Mapping[str, Any], file: str) -> str:
 
 def form_state(whole: Mapping[str, Any], file: str) -> dict[str, Any]:
     """Return what the script of a form starts from: values are JSON within texts, objects are lists of pairs."""
-    drop, person, codes = whole.get("drop"), whole.get("person"), whole.get("codes") or {}
+    drop, person, codes = whole.get("drop"), whole.get("person"), whole.get("codes")
     return {
         "file": file,
         "top": _pairs(whole),
@@ -73,7 +73,7 @@ def form_state(whole: Mapping[str, Any], file: str) -> dict[str, Any]:
         "drop": _pairs(_drop(whole)),
         "isDropList": not isinstance(drop, Mapping),
         "emptyDrop": None if drop is None else _json(drop),
-        "codes": _pairs(codes),
+        "codes": _pairs(codes) if isinstance(codes, Mapping) else [],
         "keptCodes": list(explained({"drop": drop})),
     }
 
@@ -152,8 +152,9 @@ def _shown(value: object, if_empty: str = "lines") -> dict[str, Any]:
         text, kind = "\n".join(lines), "lines"
     else:
         text, kind = raw, "json" if raw else if_empty
-    n_rows = min(_MAX_ROWS, max(2, text.count("\n") + 1 + len(text) // (4 * _LONG)))
-    return {"text": text, "raw": raw, "type": kind, "rows": n_rows, "is_long": bool(lines) or len(text) > _LONG}
+    n_rows = min(_MAX_ROWS, max(2, text.count("\n") + 1 + len(text) // _LONG))
+    is_long = bool(lines) or len(text) > _LONG
+    return {"text": text, "raw": raw, "type": kind, "rows": n_rows, "is_long": is_long}
 
 
 def _is_plain(text: str) -> bool:

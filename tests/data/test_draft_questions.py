@@ -71,6 +71,9 @@ def test_each_warning_of_a_draft_is_one_question():
         questions = questions_of(draft)
         assert len(questions) == n_notes == len({(q.place, q.name, q.note) for q in questions})
         assert all(question.note.code for question in questions)
+        proposed = {(q.name, q.note.text): list(q.proposals) for q in questions if q.proposals}
+        given = {(n, text): some for n, by in draft.get("proposals", {}).items() for text, some in by.items()}
+        assert proposed == given
         n_questions += n_notes
     assert n_questions > 3 * TABLES
 
@@ -159,10 +162,21 @@ def test_a_schema_of_a_draft_keeps_codes_and_proposals_in_its_file(tmp_path):
         assert [q[:3] for q in map(_facts, questions_of(saved))] == [q[:3] for q in map(_facts, questions_of(draft))]
         assert saved.get("proposals") == draft.get("proposals")
         assert saved.get("codes", {}) == draft.get("codes", {})
-        assert all("warning" not in why for why in made.to_dict().get("drop", []))
+        assert not {"proposals", "codes"} & {*made.to_dict()}  # which releases hold
+        assert all(text in {None, "drafted from a table, and not reviewed"} for text in _warnings(made.to_dict()))
         for name, text in made.notes.items():
             assert text.strip(), name
             assert not {*text.split("; ")} & {*CODES}, name
+
+
+def _warnings(fields):
+    yield from (place.get("warning") for place in (fields, fields.get("person", {}), *fields["columns"].values()))
+
+
+@pytest.mark.parametrize("proposals", [[], {"a": []}, {"a": {"bounds": {}}}, 3])
+def test_proposals_of_another_form_are_refused(proposals):
+    with pytest.raises(ValueError, match="proposals needs"):
+        Schema.from_dict({"columns": {"a": AGE}, "proposals": proposals})
 
 
 def _facts(question: Question):

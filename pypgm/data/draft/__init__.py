@@ -1,3 +1,5 @@
-"""Drafts of schemas, from the records of a table or from its types alone."""
+"""Drafts of schemas, from the records of a table or from its types alone, and the questions that they leave open."""
 
 from pypgm.data.draft.draft import draft_schema as draft_schema
+from pypgm.data.draft.questions import answered as answered
+from pypgm.data.draft.questions import questions_of as questions_of

@@ -291,9 +291,18 @@ def declarations(fields: object) -> tuple[dict[str, _Declared], dict[str, Any], 
     written = rest.get("rules", [])
     notes = {n: v for n, v in given.items() if isinstance(v, str)}  # beside columns, where none has that name
     warning = _warning({} if given is fields else fields, notes, *(written if isinstance(written, list) else []))
-    proposals = fields.get("proposals") if given is not fields else None
-    rest |= {"proposals": proposals} if isinstance(proposals, Mapping) else {}
+    proposals = {} if given is fields else fields.get("proposals", {})
+    if not _is_proposed(proposals):
+        problems.append("proposals needs an object of a draft: a list for each warning of each column")
+    rest |= {"proposals": proposals} if proposals else {}
     return columns, rest | {"warned": warned, "warning": warning, "rules": rules}, problems
+
+
+def _is_proposed(proposals: object) -> bool:
+    """Return whether an entry has what a draft proposes: lists by column and warning."""
+    if not isinstance(proposals, Mapping) or not all(isinstance(by, Mapping) for by in proposals.values()):
+        return False
+    return all(isinstance(some, list) for by in proposals.values() for some in by.values())
 
 
 def _warning(*places: object) -> str:
