@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pypgm.data.columns.dates import Resolution, clock_in, has_short_years
+from pypgm.data.columns.dates import TIMES, Resolution, clock_in, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
 from pypgm.data.draft.date_reader import DateReader, date_readers
@@ -202,7 +202,7 @@ class Seen:
             warning += _CENTURY
         days = {float(dates.read(text).toordinal()) for text in values}
         warning += _apart(sorted(days), lambda day: datetime.date.fromordinal(int(day)).isoformat())
-        if dates.has_clock and ends["resolution"] != "hour":
+        if dates.has_clock and ends["resolution"] not in TIMES:
             warning += (
                 f"; the time of day is drawn evenly{_HOURS}" if clock_in(form) else "; the time of day is left out"
             )
@@ -374,6 +374,8 @@ def resolution_of(days: int, *, has_times: bool = False) -> Resolution:
 
 def _date_ends(dates: DateReader) -> dict[str, Any]:
     """Return rounded bounds of dates, and a resolution that gives a few dozen bins."""
+    if short := dates.short_ends():
+        return short
     resolution = dates.resolution(resolution_of((dates.high - dates.low).days, has_times=dates.has_times))
     first, last = dates.low.date(), dates.high.date()
     if resolution not in {"hour", "day"}:
