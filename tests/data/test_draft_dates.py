@@ -174,3 +174,27 @@ def test_typed_times_come_back_as_fine_as_they_were(library):
     assert all(re.fullmatch(r".* \d\d:\d\d:00", text) for text in seen["m"])
     assert len({text[-8:] for text in seen["m"]}) > 100
     assert all(text.endswith("00:00:00") for text in seen["d"])
+
+
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
+@pytest.mark.parametrize("kind", ["texts", "spans", "times"])
+def test_spans_of_minutes_keep_their_mean(kind):
+    frames = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    draw = random.Random(6)
+    seconds = [draw.randrange(180, 1260) for _ in range(3000)]
+    spans = [datetime.timedelta(seconds=n) for n in seconds]
+    values = {
+        "texts": [f"{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}" for n in seconds],
+        "spans": spans,
+        "times": [(datetime.datetime(1900, 1, 1) + span).time() for span in spans],
+    }[kind]
+    frame = frames.DataFrame({"a": values, "k": ["x", "y"] * 1500})
+    draft = draft_schema(frame)
+    told = draft["columns"]["a"]
+    assert (told["kind"], told["resolution"], told["low"][:11]) == ("date", "minute", "1900-01-01T")
+    made = pypgm.synthesize(frame, draft, epsilon=3, delta=1e-9, unsafe_seed=1, mechanism="mst").to_frame()["a"]
+    found = [str(value).rpartition(" ")[2].split(":") for value in made]
+    mean = sum(int(h) * 3600 + int(m) * 60 + float(s) for h, m, s in found) / len(found)
+    assert abs(mean - sum(seconds) / len(seconds)) < 40
+    assert kind != "spans" or made.dtype == frame["a"].dtype

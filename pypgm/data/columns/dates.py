@@ -120,7 +120,7 @@ _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:
 _UNITS = {"year": "Y", "quarter": "M", "month": "M", "day": "D", "hour": "h", "minute": "m", "second": "s"}
 _MONDAY = 3  # 1970-01-01 was a Thursday
 _STEPS = {1: "s", 10**3: "ms", 10**6: "us"}  # units of times, by their number in a second
-_CLOCK_DAY = datetime.date(1900, 1, 1)  # of a time of day alone
+_CLOCK_DAY = datetime.datetime(1900, 1, 1)  # of a time of day alone
 _MAX_NUMBER = 10**20  # beyond it the digits of a number are no date
 
 
@@ -140,7 +140,8 @@ class Date(Binned):
         Format in a file, as for ``datetime.strptime``, such as ``%d.%m.%Y``, with the further directives of
         `DateFormat`; ISO 8601 by default. A whole number is read by its digits, as 20100131 is with ``%Y%m%d``. An
         offset, ``%z``, is left out, and written as UTC's. A year of two digits, ``%y``, is of the century in which the
-        date lies within the bounds. A time of day alone, ``%H:%M``, is of 1900-01-01.
+        date lies within the bounds. A time of day alone, ``%H:%M``, or a span of time below a day, is of
+        1900-01-01.
     outside, within, null
         See `Binned`.
 
@@ -298,8 +299,11 @@ class Date(Binned):
                 raise UnreadableError
             return float(places[0])
         date = self._parsed(value) if isinstance(value, str) else value
-        if isinstance(date, datetime.time) and self.spelling is not None and self.spelling.is_clock:
-            date = datetime.datetime.combine(_CLOCK_DAY, date)
+        if self.spelling is not None and self.spelling.is_clock:
+            if isinstance(date, datetime.time):
+                date = datetime.datetime.combine(_CLOCK_DAY.date(), date)
+            elif isinstance(date, datetime.timedelta) and date < datetime.timedelta(days=1):  # since midnight
+                date = _CLOCK_DAY + max(date, -datetime.timedelta(days=1))
         if not isinstance(date, datetime.date) or (self.needs_times and not isinstance(date, datetime.datetime)):
             raise UnreadableError
         return float(_seconds(date) if self.has_times else _days(date))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pypgm.data.columns.dates import Resolution, clock_in, has_short_years
+from pypgm.data.columns.dates import TIMES, Resolution, clock_in, has_short_years
 from pypgm.data.columns.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.columns.numbers import nice
 from pypgm.data.draft.date_reader import DateReader, date_readers
@@ -241,7 +241,7 @@ class Seen:
         warn(fields, note("bounds"), *dates.doubts([r for r in (self.dates or {}).values() if r.is_likely()]))
         if has_short_years(form):
             warn(fields, note("century"))
-        if dates.has_clock and fields["resolution"] != "hour":
+        if dates.has_clock and fields["resolution"] not in TIMES:
             warn(fields, note("hour?" if clock_in(form) else "time"))
         return fields
 
@@ -446,6 +446,8 @@ def resolution_of(days: int, *, has_times: bool = False) -> Resolution:
 
 def _date_ends(dates: DateReader) -> dict[str, Any]:
     """Return rounded bounds of dates, and a resolution that gives a few dozen bins."""
+    if short := dates.short_ends():
+        return short
     resolution = dates.resolution(resolution_of((dates.high - dates.low).days, has_times=dates.has_times))
     first, last = dates.low.date(), dates.high.date()
     if resolution not in {"hour", "day"}:

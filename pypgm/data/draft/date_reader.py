@@ -33,6 +33,7 @@ _DAYS += ("%m/%Y", "%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "%b%Y", "%d-%m-%y", "%
 _OF_DIGITS = ("%Y%m%d", "%d%m%Y", "%m%d%Y", "%Y%m", "%H%M", "%Y%m%d%H%M%S", "%Y%m%d%H%M")
 _DAY = 86_400_000_000  # microseconds
 _SHORT_SPANS = ((600, "second"), (6 * 3600, "minute"))  # longest spans in seconds that a unit is for
+_SHORT_TIMES: tuple[tuple[int, Resolution], ...] = ((300, "second"), (4 * 3600, "minute"))
 _N_BINS = 60
 _EPOCHS = ("%s", "%s%3f", "%s%6f", "%s%9f")  # seconds from 1970 on, to the thousandth, millionth, ...
 _TAIL = re.compile(
@@ -112,6 +113,19 @@ class DateReader:
         finest: Resolution = "month" if names & {"m", "b", "B"} else "quarter" if "q" in names else "year"
         coarse: tuple[Resolution, ...] = ("year", "quarter", "month")
         return wanted if wanted in coarse[: coarse.index(finest) + 1] else finest
+
+    def short_ends(self) -> dict[str, Any]:
+        """Return rounded bounds and a fine resolution for times within a few hours; nothing for others."""
+        apart = (self.high - self.low).total_seconds()
+        unit = next((name for longest, name in _SHORT_TIMES if apart <= longest), "")
+        step = format_of(self.form).step if self.form else 1
+        if not self.has_times or not unit or not self.low < self.high or not 0 < step <= TIMES[unit]:
+            return {}
+        whole = datetime.timedelta(seconds=60 * TIMES[unit])
+        low = self.low - (self.low - datetime.datetime.min) % whole
+        high = self.high - (self.high - datetime.datetime.min) % whole + whole - datetime.timedelta(seconds=1)
+        ends = {"low": low.isoformat(), "high": high.isoformat()}
+        return {**ends, "resolution": unit}
 
     def is_likely(self) -> bool:
         """Return whether texts of digits alone are dates rather than plain numbers, by how many differ."""
