@@ -501,7 +501,8 @@ class Schema(Declaration):
         """Return a schema from the names and types of a table, without reading a record.
 
         Booleans, and the values of a polars ``Enum``, are known by their type. Values of texts are found privately
-        unless `bounds` lists them, and so are categories of all other types, which may have been made of the records.
+        unless `bounds` lists them, and so are categories of all other types, which may have been made of the records,
+        but for ordered ones of pandas in an order that is not that of numbers or letters.
 
         Parameters
         ----------
