@@ -15,6 +15,7 @@ from pypgm import Schema
 from pypgm.data import Categorical, EngineTable, read_table, write_table
 from pypgm.data.schema.evidence import codes_of_text
 from pypgm.data.schema.schema_file import with_orders
+from pypgm.data.sources.layout import Layout
 
 TABLES = 60
 
@@ -175,6 +176,19 @@ def test_decimals_are_written_and_values_are_numbers(tmp_path):
             Categorical([0, 6.55], **wrong)
     with pytest.raises(ValueError, match="numbers"):
         Categorical(["0.00", "6.55"], decimals=2)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_have_numbers_of_one_type(library):
+    pytest.importorskip(library)
+    columns = {"x": [0, 6.55], "y": [1, 2], "z": {"kind": "categorical", "values": [0, 6.55], "null": {"9": "refused"}}}
+    schema = Schema.from_dict({"columns": columns})
+    records = schema.encode({"x": [0, 6.55], "y": [1, 2], "z": [0, 9]})
+    frame = Layout(library).frame(schema.cells(records.columns, np.random.default_rng(0)))
+    kinds = frame.schema.types if library == "pyarrow" else frame.dtypes
+    assert [str(kind).lower()[:3] for kind in kinds] == [["flo", "int", "flo"], ["dou", "int", "dou"]][
+        library == "pyarrow"
+    ]
 
 
 def test_a_frame_of_texts_keeps_their_decimals():

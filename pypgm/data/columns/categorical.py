@@ -118,9 +118,12 @@ class Categorical(Closed):
         return f"one of {listed([repr(str(v)) for v in self.labels or ()])}"
 
     def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the label of each code, and None for nulls."""
+        """Return the label of each code, and None for nulls; of numbers that are not all whole each is a float."""
+        values: Any = self.values
+        if self.has_numbers and any(isinstance(value, float) for value in values):
+            values = map(float, values)
         others = [] if self.other_label is None else [self.other_label]
-        return taken([*self.value_labels, *others, *[None] * len(self.null_kinds)], codes)
+        return taken([*values, *others, *[None] * len(self.null_kinds)], codes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of the column in a schema file, which has no order where none is expected."""
