@@ -25,6 +25,7 @@ from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, MARKS, Dialect
 from pypgm.data.sources.files import as_path, open_stream
 from pypgm.data.sources.parquet import check_parquet
+from pypgm.data.sources.paths import holds
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.tables import BEST, mechanism_names, needs_more
 from pypgm.release import Release
@@ -242,6 +243,7 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
         if place in taken:
             raise ValueError(f"{path} would be overwritten; give the result another name")
         taken.append(place)
+        _check_outside(path, inputs)
         if place.is_dir():
             raise ValueError(f"{path or repr(path)} must be a file to write, but is a directory")
         if not place.parent.is_dir():
@@ -253,6 +255,12 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
             _check_stream(path, stream)
         elif suffixes and place.is_file() and place.stat().st_size > 0:
             raise ValueError(f"{path} already exists and is not overwritten: name another file, or move it away")
+
+
+def _check_outside(path: str, inputs: Sequence[str]) -> None:
+    """Raise ``ValueError`` if an output would be one of the files that an input stands for."""
+    if whole := next((table for table in inputs if holds(table, path)), ""):
+        raise ValueError(f"{path} would become a part of the table {whole}; write it into another folder")
 
 
 def check_json_alone(arguments: argparse.Namespace) -> None:

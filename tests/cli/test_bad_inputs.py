@@ -167,7 +167,9 @@ def test_rows(folder, capsys, rows):
         ({"out": "people.csv"}, "would be overwritten"),
         ({"out": "domain.json"}, "would be overwritten"),
         ({"out": "."}, "is a directory"),
-        ({"table": "."}, "directory"),
+        ({"table": "."}, "would become a part of the table ."),
+        ({"table": "*.csv"}, "would become a part of the table *.csv"),
+        ({"table": "none*.csv"}, "no such file can be read"),
         ({"table": "none.csv"}, "No such file"),
         ({"domain": "people.csv"}, "must be JSON"),
     ],
@@ -241,7 +243,7 @@ def test_a_flipped_byte_is_found_or_changes_nothing(folder, release):
     assert found < 30  # bytes that no reader looks at, such as the times of members
 
 
-@pytest.mark.parametrize("moment", ["read_open_table", "mechanism", "synthetic_data", "write_table"])
+@pytest.mark.parametrize("moment", ["read_source", "mechanism", "synthetic_data", "write_table"])
 def test_ctrl_c(folder, capsys, monkeypatch, moment):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -250,7 +252,7 @@ def test_ctrl_c(folder, capsys, monkeypatch, moment):
         interrupted()
 
     places = {"mechanism": (mechanisms, "wide", wide), "synthetic_data": (pypgm.Release, moment, interrupted)}
-    places["read_open_table"] = (opened, moment, interrupted)
+    places["read_source"] = (opened, moment, interrupted)
     monkeypatch.setattr(*places.get(moment, (verb, moment, interrupted)))
     assert cli.main(synth()) == 130
     said = capsys.readouterr().err
@@ -326,7 +328,7 @@ def calls(release, domain):
         "a tuple as records": lambda: mechanisms.hdmm((0, 1), **budget),
         "a tuple as epsilon": lambda: mechanisms.mst(release.synthetic_data(), epsilon=(1,), delta=1e-9),
         "a number as budget": lambda: mechanisms.mst(release.synthetic_data(), budget=1.0),
-        "a tuple as path": lambda: pypgm.read_table(("people.csv",), domain),
+        "a tuple as path": lambda: pypgm.read_table(("people.csv", 3), domain),
         "a dict as file": lambda: pypgm.load({}),
         "a path as table": lambda: pypgm.write_table("people.csv", "x.csv"),
         "a dict as clique": lambda: release.project({"age": 1}),

@@ -130,7 +130,7 @@ def test_what_is_no_flat_json_is_refused_by_line(tmp_path, name, text, message):
         (b"ORC\x12\0\0", "ORC.*pyarrow.orc.read_table"),
         (b"Obj\x01", "Avro.*polars.read_avro"),
         (b"\x89HDF\r\n\x1a\n", "HDF5.*pandas.read_hdf"),
-        (b"\x80\x04\x95", "pickle"),
+        (b"\x80\x04\x95", "objects of Python"),
         (b"PAR1", "Parquet file; give it a name that ends in .parquet"),
         (b"PK\x03\x04" + bytes(22) + b"\x13\0\0\0[Content_Types].xml", "Excel.*a name that ends in .xlsx"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -37,6 +38,21 @@ def is_several(source: object) -> bool:
         return as_path(source).is_dir() or _is_pattern(os.fspath(source))
     paths = source if isinstance(source, Sequence) and not isinstance(source, bytes) else ()
     return len(paths) > 0 and all(isinstance(path, str | os.PathLike) for path in paths)
+
+
+def holds(source: str, path: str) -> bool:
+    """Return whether a file would be one of the table that a folder or a pattern stands for.
+
+    Examples
+    --------
+    >>> holds("visits/*.csv", "visits/out.csv"), holds("visits.csv", "out.csv")
+    (True, False)
+    """
+    if not is_several(source):
+        return False
+    if as_path(source).is_dir():
+        return path.endswith(SUFFIXES) and _is_below(path, source)
+    return fnmatch(os.path.abspath(path), os.path.abspath(source))
 
 
 def places_of(source: Any) -> list[Place]:  # noqa: ANN401 - a path or a list of paths
