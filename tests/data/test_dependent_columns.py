@@ -579,7 +579,7 @@ def test_what_cannot_be_is_refused_with_the_schema(columns, why):
         (lambda: Id(start=-1), "start needs a whole number"),
         (lambda: Fake("__class__"), "faker needs the name"),
         (lambda: Fake("name", "../x"), "locale needs a text"),
-        (lambda: Derived("a"), "needs exactly one of mapping, sum, difference, product, got none"),
+        (lambda: Derived(["a"]), "needs exactly one of mapping, sum, difference, product, or 'from' alone"),
         (lambda: Derived("a", {1: 2}, sum=["a", "b"]), "got mapping and sum"),
         (lambda: Derived(mapping={1: 2}), "needs the column that the mapping is of"),
         (lambda: Derived("a", "x.csv"), "the path of a file in a schema file alone"),

@@ -69,6 +69,16 @@ TAKEN = [
         "rules": [{"blank": "b", "unless": {"a": ["x"]}}],
     },
     {
+        "columns": {
+            "a": {"kind": "boolean"},
+            "b": ["no", "yes"],
+            "c": {"kind": "derived", "from": "a"},
+            "d": {"kind": "derived", "from": "a", "unless": {"x": ["u"]}, "null": "-"},
+            "x": ["u", "v"],
+        },
+        "rules": [{"one_of": ["a", "b"], "warning": "read from the records"}],
+    },
+    {
         "columns": {"a": ["x", "y"], "b": {"kind": "integer", "low": 0, "high": 9}, "c": {**REAL, "bins": 2}},
         "rules": ["b <= c", {"columns": ["a", "b"], "forbidden": [["x", [0, 3]]]}],
         "records_per_person": 3,
@@ -86,7 +96,9 @@ REFUSED = [
     {"a": True},
     {"a": 2, "b": {"kind": "id", "format": 7}},
     {"a": 2, "b": {"kind": "fake"}},
-    {"a": 2, "b": {"kind": "derived", "from": "a"}},
+    {"a": 2, "b": {"kind": "derived", "from": ["a"]}},
+    {"a": 2, "b": {"kind": "derived", "from": "a", "unless": {"a": 1, "c": 1}}},
+    {"columns": {"a": 2, "b": 2}, "rules": [{"one_of": ["a"]}]},
     {"a": 2, "b": {"kind": "derived", "from": "a", "mapping": {"0": 1, "1": 1}, "sum": ["a", "a"]}},
     {"a": 2, "b": {"kind": "derived", "sum": ["a"]}},
     {"a": 2, "b": {"kind": "difference", "low": 0, "high": 3}},

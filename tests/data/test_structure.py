@@ -107,9 +107,9 @@ def test_a_column_of_very_many_values_may_still_be_blank_by_another():
 def test_columns_that_have_nothing_to_do_with_each_other_are_no_copies_and_have_no_empty_cells(seed):
     rng = np.random.default_rng(seed)
     structure = read(independent(rng) | {"age": rng.integers(0, 99, N).astype(str).tolist()}, n_pieces=1 + seed % 3)
-    assert not list(structure.copies.found())
-    assert not list(structure.empty.found())
-    assert not list(structure.blocks.found(["c0", "c1", "c2"]))
+    assert not list(structure.copies.in_order())
+    assert not list(structure.empty.of_values())
+    assert not list(structure.blocks.among(["c0", "c1", "c2"]))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -125,7 +125,7 @@ def test_copies_are_found_with_the_condition_by_which_they_are_blank(seed):
     columns = {name: columns[name] for name in rng.permutation(list(columns))}
     first, second = (name for name in columns if name in {"out", "again"})
     for n_pieces in (1, 3):
-        found = {copy.name: copy for copy in read(columns, n_pieces).copies.found()}
+        found = {copy.name: copy for copy in read(columns, n_pieces).copies.in_order()}
         assert found == {
             second: (first, second, None),
             "death": (first, "death", ("cause", ["alive"])),

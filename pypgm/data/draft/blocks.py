@@ -13,8 +13,8 @@ from pypgm.data.draft.coded import Coder, Piece
 from pypgm.data.draft.warnings import note
 
 _TRUE = {"1": "0", "true": "false", "yes": "no", "y": "n", "t": "f"}  # and the false of each, in any case
-_LEAST = 3  # columns: of two the second follows from the first
-_LEAST_RECORDS = 20
+_MIN_COLUMNS = 3  # columns: of two the second follows from the first
+_MIN_ALL_RECORDS = 20
 _ROWS = 4096  # records that are multiplied at once
 
 
@@ -28,7 +28,7 @@ class Blocks:
     >>> coder = Coder()
     >>> blocks = Blocks(coder)
     >>> blocks.add(coder.piece({"a": ["1", "0", "0"] * 9, "b": ["0", "1", "0"] * 9, "c": ["0", "0", "1"] * 9}))
-    >>> list(blocks.found("abc"))
+    >>> list(blocks.among("abc"))
     [['a', 'b', 'c']]
     """
 
@@ -53,11 +53,11 @@ class Blocks:
             self._both += (ones.T @ ones).astype(np.int64)
         self._n_records += len(piece.codes)
 
-    def found(self, names: Iterable[str]) -> Iterator[list[str]]:
+    def among(self, names: Iterable[str]) -> Iterator[list[str]]:
         """Yield the blocks among some columns: those that stand together in the table, or have names of one stem."""
         values, wanted = self._coder.values, set(names)
         able = [i for i, name in enumerate(self._names or ()) if name in wanted and _is_pair(values[name])]
-        if self._n_records < _LEAST_RECORDS:
+        if self._n_records < _MIN_ALL_RECORDS:
             return
         taken: set[int] = set()
         for group in (able, *self._of_stem(able)):
@@ -76,7 +76,7 @@ class Blocks:
                     break
                 run.append(place)
                 total += int(counts[place])
-            is_block = total == self._n_records and len(run) >= _LEAST
+            is_block = total == self._n_records and len(run) >= _MIN_COLUMNS
             if is_block:
                 yield run
             start += len(run) if is_block else 1
@@ -110,4 +110,4 @@ def _is_flag(fields: Mapping[str, Any]) -> bool:
 def one_of_rules(columns: Mapping[str, Mapping[str, Any]], blocks: Blocks) -> list[dict[str, Any]]:
     """Return rules that keep blocks of declared columns, for the rules of a draft, each with its warning."""
     able = [name for name, fields in columns.items() if _is_flag(fields)]
-    return [{"one_of": block, "warning": note("one_of")} for block in blocks.found(able)]
+    return [{"one_of": block, "warning": note("one_of")} for block in blocks.among(able)]

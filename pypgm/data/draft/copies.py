@@ -14,7 +14,7 @@ from pypgm.data.draft.warnings import note, propose
 
 _MAX_BASE_VALUES = 20  # values of a column by which another may be blank
 _MAX_COPIES = 50  # columns with blanks, for which a condition is looked for
-_LEAST = 20  # records with other values than the most frequent one
+_MIN_OTHERS = 20  # records with other values than the most frequent one
 
 
 class Copy(NamedTuple):
@@ -35,7 +35,7 @@ class Copies:
     >>> columns = {"out": out, "died": ["no", "yes"] * 45, "death": [t if i % 2 else "" for i, t in enumerate(out)]}
     >>> copies = Copies(coder)
     >>> copies.add(coder.piece(columns), columns)
-    >>> list(copies.found())
+    >>> list(copies.in_order())
     [Copy(base='out', name='death', condition=('died', ['no']))]
     """
 
@@ -88,7 +88,7 @@ class Copies:
                     whole[: len(before)] += before
                     self._counts[name][piece.names[by[k]]] = whole
 
-    def found(self) -> Iterator[Copy]:
+    def in_order(self) -> Iterator[Copy]:
         """Yield the copies: each of the first column of which it is one, in the order of the table."""
         bases = self._bases or {}
         places = {name: i for i, name in enumerate(bases)}
@@ -111,7 +111,7 @@ class Copies:
             return True
         values = self._coder.values[name]
         filled = sorted(n for n, text in zip(counts.tolist(), values, strict=True) if text not in NULLS)
-        return int(sum(filled[:-1])) >= _LEAST
+        return int(sum(filled[:-1])) >= _MIN_OTHERS
 
     def _conditions(self, name: str) -> Iterator[tuple[str, list[str]]]:
         """Yield columns by which a copy is blank, and their values with which it is."""
@@ -130,7 +130,7 @@ def _hashes(texts: Sequence[str]) -> NDArray[np.int64]:
 def point_out_copies(draft: dict[str, Any], copies: Copies) -> set[str]:
     """Return columns that are copies of others in the records, and propose declarations that keep them so."""
     columns, copied = draft["columns"], set[str]()
-    for base, name, condition in copies.found():
+    for base, name, condition in copies.in_order():
         if base not in columns or name not in columns or base in copied:
             continue
         fields: dict[str, Any] = {"kind": "derived", "from": base}

@@ -19,7 +19,7 @@ from pypgm.data.schema.schema_file import declarations
 _EXPECTED = 50  # records by chance, before a combination that no record has is named
 _IN_BLOCK = 15  # of them in the first records, by which most pairs of columns are told apart
 _WORK = 2e10  # multiplications for the first records, at most
-_FIRST = 20_000  # first records, at most
+_MAX_FIRST_ROWS = 20_000  # first records, at most
 _MAX_PAIRS = 200  # pairs of columns that are followed through all records
 _MAX_LINES = 24  # warnings in a draft
 _MAX_GROUPS = 12  # combinations in one rule: more are no rule that people know
@@ -54,7 +54,7 @@ class EmptyCells:
     >>> empty = EmptyCells(coder)
     >>> columns = {"ward": wards, "sex": ["M" if i % 2 and i % 3 else "F" for i in range(600)]}
     >>> empty.add(coder.piece(columns))
-    >>> [(found.one, found.other, found.cells) for found in empty.found()]
+    >>> [(pair.one, pair.other, pair.cells) for pair in empty.of_values()]
     [('ward', 'sex', [[['births'], ['M']]])]
     """
 
@@ -86,7 +86,7 @@ class EmptyCells:
         """Return pairs with combinations that the first records lack, those of the most records by chance first."""
         axes = list(self._axes(piece))
         n_codes = sum(axis.size for axis in axes)
-        n_rows = min(len(piece.codes), _FIRST, int(_WORK / max(n_codes, 1) ** 2))
+        n_rows = min(len(piece.codes), _MAX_FIRST_ROWS, int(_WORK / max(n_codes, 1) ** 2))
         if not axes or not n_rows:
             return []
         codes = np.stack([axis.codes[:n_rows] for axis in axes], axis=1)
@@ -117,7 +117,7 @@ class EmptyCells:
                 ends = np.nanquantile(numbers[codes], np.linspace(0, 1, _GROUPS + 1)[1:-1])
                 yield _Axis(name, np.searchsorted(ends, numbers)[codes].astype(np.int32), _GROUPS)
 
-    def found(self, without: Collection[str] = ()) -> Iterator[Empty]:
+    def of_values(self, without: Collection[str] = ()) -> Iterator[Empty]:
         """Yield pairs of columns of listed values with combinations that no record has."""
         values, counts = self._coder.values, self._coder.counts
         for (one, other), came in (self._came or {}).items():
@@ -198,9 +198,9 @@ def point_out_empty(draft: dict[str, Any], empty: EmptyCells, without: Collectio
     listed = {n for n, fields in columns.items() if fields["kind"] in {"categorical", "boolean"} and n in read}
     binned = {n: c for n, c in read.items() if isinstance(c, Binned) and c.scale == "numbers"}
     proposals = [
-        (found.expected, found.one, found.other, [[_entry(e) for e in cell] for cell in found.cells])
-        for found in empty.found(without)
-        if {found.one, found.other} <= listed
+        (pair.expected, pair.one, pair.other, [[_entry(e) for e in cell] for cell in pair.cells])
+        for pair in empty.of_values(without)
+        if {pair.one, pair.other} <= listed
     ]
     for pair in empty.pairs:
         one, other = pair if pair[0] in listed else pair[::-1]

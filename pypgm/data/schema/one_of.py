@@ -16,7 +16,7 @@ from pypgm.data.columns.difference import Difference
 from pypgm.data.columns.made import Cells, Made
 from pypgm.domain import listed
 
-_LEAST = 2  # columns
+_MIN_COLUMNS = 2  # columns
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class OneOf:
         names: Any = self.one_of
         if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
             raise TypeError(f"one_of needs a list of columns, got {names!r}")
-        if len(names) < _LEAST or len(set(names)) < len(names):
+        if len(names) < _MIN_COLUMNS or len(set(names)) < len(names):
             raise ValueError(f"one_of needs two or more different columns, got {listed([*map(repr, names)])}")
         object.__setattr__(self, "one_of", tuple(names))
 
