@@ -126,6 +126,21 @@ def test_queries_and_evidence_name_the_columns(tmp_path):
     assert again.query("s1").values.tolist() == release.query("s1").values.tolist()
 
 
+def test_children_have_the_block_of_their_parents_as_one_column(tmp_path):
+    columns, _ = block(300, 4)
+    rng = np.random.default_rng(0)
+    parents = schema_of(columns, Boolean(["0", "1"]), {"age": Integer(0, 9)}).encode(columns | {"age": [5] * 300})
+    children = pypgm.Dataset({"x": rng.integers(0, 3, 600)}, pypgm.Domain({"x": 3}))
+    of = rng.integers(0, 300, 600)
+    related = pypgm.mechanisms.synthesize_related(
+        parents, children, of, epsilon=9, delta=1e-9, max_children=9, unsafe_seed=0
+    )
+    related.children.save(tmp_path / "c.pgm")
+    schema = pypgm.Release.load(tmp_path / "c.pgm").schema
+    assert schema == related.children.schema
+    assert schema.columns["s0..s3"] == Categorical([f"s{k}" for k in range(4)])
+
+
 def test_open_columns_stand_beside_a_block():
     columns, _ = block(2000, 5)
     columns["job"] = ["cook", "clerk"] * 1000

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.bins import Binned
+from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.column import Column, Readable
 from pypgm.data.columns.derived import Derived
 from pypgm.data.columns.difference import Difference, Steps
@@ -324,7 +325,10 @@ class Schema(Declaration):
         If they come from another schema, its warnings about them, or about the whole table, come along.
         """
         drop, both = [name for name in self.drop if name not in columns], (*self.every_rule, *rules)
-        known, others = {**self.declared, **columns}, () if source is None else source.warned
+        others = () if source is None else source.warned
+        # A block of another schema's rule is here one column, whose values are the names of that schema's columns.
+        plain = {n: Categorical(c.values) if isinstance(c, Block) else c for n, c in columns.items()}
+        known = {**self.declared, **plain}
         warned = (*self.warned, *(name for name in columns if name in others))
         warning = self.whole_warning or ("" if source is None else source.whole_warning)
         k = records_per_person
