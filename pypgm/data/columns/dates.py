@@ -448,14 +448,17 @@ def iso_date(text: object) -> datetime.date:
 def day_in(text: str, formats: Sequence[str]) -> float:
     """Return the days since 1970 of a date in one of some formats, "" for ISO; NaN for any other text.
 
+    A time of day counts as a part of a day where there is nothing else.
+
     Examples
     --------
-    >>> day_in("02.01.1970", ["", "%d.%m.%Y"]), day_in("soon", [""])
-    (1.0, nan)
+    >>> day_in("02.01.1970", ["", "%d.%m.%Y"]), day_in("12:00", ["%H:%M"]), day_in("soon", [""])
+    (1.0, -25566.5, nan)
     """
     for form in formats:
         with contextlib.suppress(ValueError):
-            return float(_days(format_of(form).read(text) if form else iso_date(text)))
+            date = format_of(form).read(text) if form else iso_date(text)
+            return _seconds(date) / SECONDS if form and format_of(form).is_clock else float(_days(date))
     return math.nan
 
 

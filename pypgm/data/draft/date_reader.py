@@ -132,14 +132,13 @@ class DateReader:
         if self._format is None or not self._format.is_number:
             return True
         times = self._known.values()
-        years = {time.year for time in times}
         if self._format.is_clock:
             parts = {time.minute for time in times}
             hours = {time.hour for time in times}
             return len(times) >= _N_CLOCKS and len(hours) >= _N_HOURS and max(hours) > 12 and not parts <= {0, 50}
         if "%s" in self.base:
-            return len(times) >= _N_MONTHS and all(year in _EPOCH_YEARS for year in years) and self._is_spread()
-        return all(year in _YEARS for year in years) and (self.base != "%Y%m" or len(times) >= _N_MONTHS)
+            return len(times) >= _N_MONTHS and self._is_spread()
+        return bool(times) and (self.base != "%Y%m" or len(times) >= _N_MONTHS)
 
     def doubts(self, readers: Sequence[DateReader]) -> list[str]:
         """Return warnings that say what the texts could be besides, given all readers of them."""
@@ -159,7 +158,8 @@ class DateReader:
         if self._format.is_number and not text.isdigit():
             raise ValueError
         time = self._format.read(text)
-        if self._format.is_number and not self._format.is_clock and time.year not in _YEARS:
+        years = _EPOCH_YEARS if "%s" in self.base else _YEARS
+        if self._format.is_number and not self._format.is_clock and time.year not in years:
             raise ValueError
         is_ahead = has_short_years(self.base) and time.year > datetime.date.today().year
         return time.replace(year=time.year - 100) if is_ahead else time
