@@ -120,7 +120,7 @@ MUTANTS = {
         "privacy.quantiles:private_quantiles", question("quantiles"), "uncharged draw"
     )("zip(wanted, laws, strict=True)", "[(wanted[0], laws[0])]"),
     "the cost of all quantiles is that of each": at(
-        "privacy.quantiles:private_quantiles", question("quantiles"), "overspent"
+        "privacy.quantiles:_shares", question("quantiles"), "overspent"
     )("selection_epsilon(rho, epsilon, 8, count)", "selection_epsilon(rho, epsilon, 8)"),
     "quantiles are drawn at each other's rates": at(
         "privacy.quantiles:_drawn", question("quantiles"), "score sensitivity"
