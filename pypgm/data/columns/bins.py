@@ -97,7 +97,7 @@ class Binned(Column):
         ever rarer towards the bound, by an exponential distribution whose mean is the width of the bin beside
         (``tapered``), or by one of logarithms, which is a power law of the values, where bins do not reach over zero
         (``tails``); its middle; or its lowest. Bins of one value, at either end, are not the first or last for tails.
-    null
+    null, objects
         See `Column`.
     """
 

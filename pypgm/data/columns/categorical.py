@@ -37,7 +37,7 @@ class Categorical(Closed):
         The label of all values that are not listed; True is "other". Without it they are refused.
     decimals : int, optional
         Digits after the point of numbers in a file: with 2, 0 is written as ``0.00``.
-    null
+    null, objects
         See `Column`.
 
     Raises

@@ -159,7 +159,7 @@ class Boolean(Closed):
         Spellings of false and true in a table, in this order; capitals make no difference. Booleans stand for
         themselves, and so do the numbers 0 and 1, unless a text is a number itself: then numbers are recognized by
         value. Values are decoded to these texts, or to booleans where they are "false" and "true" themselves.
-    null
+    null, objects
         See `Column`.
 
     Examples
@@ -245,7 +245,7 @@ class Codes(Closed):
         Number of values.
     ordinal : bool
         Whether their order means something, as it does of ages in years.
-    null
+    null, objects
         See `Column`.
 
     Examples

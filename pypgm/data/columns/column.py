@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -20,6 +21,7 @@ from pypgm.domain import Label
 
 NumberUse = Literal["values", "codes", "places", "digits", "nothing"]
 Reader = tuple[Literal["number", "date"], Callable[[str], float]]
+_OBJECTS = re.compile(r"str|bytes|bool|int|float|date|time|timedelta|UUID|Decimal( \d)?|(datetime|Timestamp)( \S+)?")
 _RAISES = "needs a value, and has an object that raises an error where it is compared or read"
 
 
@@ -78,9 +80,12 @@ class Column(ABC):
         a number is that number too. None, NaN and NaT are always nulls. Without it nulls are refused. A mapping of
         texts to their meanings, such as ``{"98": "does not know", "99": "refused"}``, has a code for each text, which
         is written as it was; None has that of the empty text, or else the first.
+    objects : str
+        Kind of Python objects that columns of objects in frames of pandas get, such as "date" and "Decimal 2".
     """
 
     null: bool | str | Sequence[str] | Sequence[NullKind] | Mapping[str, str] = ()
+    objects: str = ""
     kind: ClassVar[str]
     families: ClassVar[frozenset[str]] = frozenset()
     """Families of types, such as "int", whose columns are of this kind where nothing but the type is known."""
@@ -354,6 +359,8 @@ class Column(ABC):
 
     def _problems(self) -> Iterator[str]:
         """Yield the problems of the declaration of nulls and other values."""
+        if not isinstance(self.objects, str) or (self.objects and not _OBJECTS.fullmatch(self.objects)):
+            yield "objects needs a kind of Python objects, such as 'date', 'time' or 'Decimal 2'"
         kinds = self.null_kinds
         if not all(isinstance(text, str) for text in (*self.nulls, *(kind.meaning for kind in kinds))):
             yield "null needs texts"

@@ -142,7 +142,7 @@ class Date(Binned):
         offset, ``%z``, is left out, and written as UTC's. A year of two digits, ``%y``, is of the century in which the
         date lies within the bounds. A time of day alone, ``%H:%M``, or a span of time below a day, is of
         1900-01-01.
-    outside, within, null
+    outside, within, null, objects
         See `Binned`.
 
     Raises

@@ -44,7 +44,7 @@ class Difference(Column):
         are parts of a unit of fixed length, rounded to the decimals.
     format : str, optional
         Format of the dates in a file; by default that of the other column.
-    outside, within, null
+    outside, within, null, objects
         As in `Binned`, for the difference. A null is needed if the other column may have no value: then this one has
         none.
 

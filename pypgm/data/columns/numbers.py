@@ -110,7 +110,7 @@ class Numeric(Binned):
     minus : {"-", "typographic", "inner", "trailing", "brackets", "plus"}
         Form of negative numbers that are texts: a minus before the prefix, that of U+2212 there, a minus behind the
         prefix or behind the digits, or brackets; with "plus" a minus, and a plus before all other numbers.
-    outside, within, null
+    outside, within, null, objects
         See `Binned`.
     """
 
@@ -194,7 +194,7 @@ class Integer(Numeric):
         Values to a bin, counted from `low`; the last bin may have fewer.
     edges : sequence of int
         Instead of `width`: where bins begin, besides `low`.
-    decimal, thousands, prefix, suffix, minus, outside, within, null
+    decimal, thousands, prefix, suffix, minus, outside, within, null, objects
         See `Numeric`.
 
     Raises
@@ -317,7 +317,7 @@ class Real(Numeric):
         Starts of the bins besides `low`, instead of `bins`; one at `high` makes a bin of this value alone.
     decimals : int, optional
         Digits after the point of decoded values; by default all digits of a double.
-    decimal, thousands, prefix, suffix, minus, outside, within, null
+    decimal, thousands, prefix, suffix, minus, outside, within, null, objects
         See `Numeric`.
 
     Raises

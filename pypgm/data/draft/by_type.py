@@ -14,7 +14,7 @@ from pypgm.data.draft.gaps import LISTED
 from pypgm.data.draft.warnings import note
 from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.layout import is_ordered
-from pypgm.data.sources.objects import CONTAINERS, NESTED, are_of, is_nested, span_in
+from pypgm.data.sources.objects import CONTAINERS, NESTED, are_of, is_nested, kind_in, span_in
 from pypgm.data.sources.source import FrameTable, Source
 from pypgm.domain import Label
 
@@ -39,13 +39,26 @@ class TypeEvidence:
         self._declared = dict(source.categories)
         self._listed = {**_categories(source), **ordered_dictionaries(source), **self._declared}
         self._spans = {name for name, kind in types.items() if _SPANS.match(kind)}
+        self._objects: dict[str, set[str]] = {name: set() for name, kind in types.items() if kind == "object"}
         self._ordinal = {name for name, kind in types.items() if is_ordered(kind)}
 
     def flat(self, columns: Mapping[str, Values]) -> dict[str, Values]:
         """Return columns with nothing in those that hold lists, records or maps; objects that are such are noted."""
         self.unread |= {name: NESTED for name, values in columns.items() if are_of(values, CONTAINERS)}
         self._spans |= {name for name, values in columns.items() if are_of(values, {datetime.timedelta})}
+        for name, kinds in self._objects.items():
+            if kind := kind_in(columns[name]):
+                kinds.add(kind)
         return {name: [None] * len(values) if name in self.unread else values for name, values in columns.items()}
+
+    def objects(self, name: str, fields: Mapping[str, Any]) -> dict[str, str]:
+        """Return the entry for the kind that all objects of a column have, if its declaration does not tell it."""
+        kinds = self._objects.get(name, set())
+        if len(kinds) > 1:
+            kinds = {kind.partition(" ")[0] if kind.startswith("Decimal") else kind for kind in kinds}
+        is_text = kinds == {"str"} and fields["kind"] == "categorical"
+        is_kept = len(kinds) == 1 and kinds != {"several"} and not is_text and fields["kind"] != "open"
+        return {"objects": next(iter(kinds))} if is_kept else {}
 
     def declared(self, name: str, counts: Counter[str]) -> tuple[dict[str, Any], str] | None:
         """Return the declaration of a column by its type, or the reason to drop it; None if the type decides nothing.

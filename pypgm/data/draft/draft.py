@@ -122,7 +122,7 @@ def _declared(
         else:
             fields, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
         if fields:
-            columns[name] = fields
+            columns[name] = fields | types.objects(name, fields)
         else:
             dropped[name] = why
     return columns, dropped

@@ -19,11 +19,11 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.made import Cells
-from pypgm.data.columns.values import Values, is_missing
+from pypgm.data.columns.values import is_missing
 from pypgm.data.sources.dialect import COMMAS, Dialect, DialectOptions
 from pypgm.data.sources.files import check_encoding
 from pypgm.data.sources.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
-from pypgm.data.sources.objects import clocks_of, is_of_objects, kind_of_objects, objects_of
+from pypgm.data.sources.objects import clocks_of, is_of_objects, objects_of
 from pypgm.data.sources.type_values import in_natural_order, values_in_arrow, with_enums
 from pypgm.domain import Label
 
@@ -177,17 +177,6 @@ class Layout:
         places = {name: i for i, name in enumerate(self.types)}
         return sorted(names, key=lambda name: places.get(name, len(places)))
 
-    def with_objects(self, columns: Mapping[str, Values]) -> Layout:
-        """Return this layout with the kind of objects of each column that may hold any objects.
-
-        Parameters
-        ----------
-        columns : mapping of str to sequence
-            Values of the columns.
-        """
-        kinds = {name: kind_of_objects(columns[name]) for name, kind in self.types.items() if kind == "object"}
-        return replace(self, types={**self.types, **kinds})
-
     def with_orders(self, listed: Mapping[str, Sequence[Label]], example: Mapping[str, Cells]) -> Layout:
         """Return this layout with the order that types declare of values in a schema; of others nothing is kept.
 
@@ -328,6 +317,8 @@ def decimals_of(kind: str) -> int | None:
 def _series(module: Any, kind: str, cells: Cells, keeps_nulls: bool | None, order: Sequence[Label]) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
     column = cells.column
+    if kind == "object" and column.objects:
+        kind = f"object[{column.objects}]"
     if family_of(kind) == "category" and cells.values is not None and not isinstance(column, Binned):
         distinct = {text: code for code, text in enumerate(dict.fromkeys(cells.values.tolist()))}
         column = Categorical(list(distinct), other=not distinct)

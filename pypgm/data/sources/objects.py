@@ -87,6 +87,20 @@ def kind_of_objects(values: Values) -> str:
     return f"object[{name}]" if name else "object"
 
 
+def kind_in(values: Values) -> str:
+    """Return the kind that all objects of a column have; "several" if they differ, empty if there are none.
+
+    Examples
+    --------
+    >>> kind_in([datetime.date(2020, 1, 31), None]), kind_in([1, "a"]), kind_in([None])
+    ('date', 'several', '')
+    """
+    if all(map(is_missing, values)):
+        return ""
+    kind = kind_of_objects(values)
+    return kind.removeprefix("object[").removesuffix("]") if is_of_objects(kind) else "several"
+
+
 def are_of(values: Values, kinds: Set[type]) -> bool:
     """Return whether there are objects of some types among values."""
     are_objects = not isinstance(values, np.ndarray) or values.dtype == object

@@ -18,7 +18,7 @@ from pypgm.data.sources.encoding import encoded
 from pypgm.data.sources.engine import EngineTable
 from pypgm.data.sources.frames import as_columns, collected
 from pypgm.data.sources.layout import Layout
-from pypgm.data.sources.objects import NESTED, is_nested, kind_of_objects
+from pypgm.data.sources.objects import CONTAINERS, NESTED, are_of, is_nested
 from pypgm.data.sources.source import (
     ArrowDataset,
     CountedRecords,
@@ -160,8 +160,9 @@ def _frame(source: FrameTable, schema: Schema | OpenSchema, ignore_extra: bool) 
     frame = collected(source.frame)
     columns = as_columns(frame)
     before = schema.provisional
-    layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame).with_objects(columns)
-    _check_flat(source.name, {name: kind_of_objects(columns[name]) for name in before.reading if name in columns})
+    layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame)
+    read = {name: columns[name] for name in before.reading if name in columns}
+    _check_flat(source.name, {n: "object[nested]" for n, values in read.items() if are_of(values, CONTAINERS)})
     codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))
     before.check_rules(before.records(codes))
     return _held(schema, codes, {name: columns[name] for name in schema.open}, layout)
