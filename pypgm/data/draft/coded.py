@@ -103,7 +103,7 @@ def hot_products(
     Examples
     --------
     >>> [(list(group), counts.tolist()) for group, counts in hot_products(np.array([[0, 1], [1, 1]]), [2, 2])]
-    [([0, 1], [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 2.0], [1.0, 1.0, 0.0, 2.0]])]
+    [([0, 1], [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 2.0]])]
     """
     start, n_columns = 0, len(sizes)
     while start < n_columns:
