@@ -167,7 +167,7 @@ def _shares(count: int, parts: Sequence[Number] | None, rho: Number | None, epsi
     if parts is None:
         return [selection_epsilon(rho, epsilon, 8, count)] * count
     weights = [as_fraction("parts", part) for part in parts]
-    if len(weights) != count or min(weights) <= 0:
+    if len(weights) != count or not all(weight > 0 for weight in weights):
         raise ValueError(f"parts needs a number above 0 for each of {count} quantiles")
     one_of("a selection", rho=rho, epsilon=epsilon)
     of_all = [weight / sum(weights) for weight in weights]

@@ -198,3 +198,18 @@ def test_spans_of_minutes_keep_their_mean(kind):
     mean = sum(int(h) * 3600 + int(m) * 60 + float(s) for h, m, s in found) / len(found)
     assert abs(mean - sum(seconds) / len(seconds)) < 40
     assert kind != "spans" or made.dtype == frame["a"].dtype
+
+
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
+def test_months_as_whole_numbers_come_back_as_numbers_of_their_type():
+    frames = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    months = [y * 100 + m for y in range(2015, 2020) for m in range(1, 13)] * 20
+    frame = frames.DataFrame({"whole": months, "gaps": [None if i % 9 == 0 else m for i, m in enumerate(months)]})
+    draft = draft_schema(frame)
+    assert {column["format"] for column in draft["columns"].values()} == {"%Y%m"}
+    made = pypgm.synthesize(frame, draft, epsilon=3, delta=1e-9, unsafe_seed=1, mechanism="mst").to_frame()
+    assert made.dtypes.to_dict() == frame.dtypes.to_dict()
+    for name in ("whole", "gaps"):
+        assert made[name].dropna().mod(100).between(1, 12).all()
+    assert made["gaps"].isna().any()

@@ -119,9 +119,9 @@ MUTANTS = {
     "one quantile is charged for all": at(
         "privacy.quantiles:private_quantiles", question("quantiles"), "uncharged draw"
     )("zip(wanted, laws, strict=True)", "[(wanted[0], laws[0])]"),
-    "the cost of all quantiles is that of each": at(
-        "privacy.quantiles:private_quantiles", question("quantiles"), "overspent"
-    )("selection_epsilon(rho, epsilon, 8, count)", "selection_epsilon(rho, epsilon, 8)"),
+    "the cost of all quantiles is that of each": at("privacy.quantiles:_shares", question("quantiles"), "overspent")(
+        "selection_epsilon(rho, epsilon, 8, count)", "selection_epsilon(rho, epsilon, 8)"
+    ),
     "quantiles are drawn at each other's rates": at(
         "privacy.quantiles:_drawn", question("quantiles"), "score sensitivity"
     )("laws", "laws[::-1]"),

@@ -145,6 +145,23 @@ def column(values, budget, privacy=None, **more):
     return PrivateColumn(values, privacy or Privacy(), Ledger(budget), **more)
 
 
+@pytest.mark.parametrize("unit", ["rho", "epsilon"])
+def test_parts_of_the_cost_of_quantiles_make_up_the_whole(unit):
+    ledger = Ledger(Budget(**{unit: 2}))
+    numbers = PrivateColumn(range(101), Privacy("add-remove"), ledger)
+    private_quantiles(numbers, ["1/4", "1/2", "3/4"], range(101), **{unit: 1}, parts=[4, 1, 4])
+    costs = [line.law.cost(unit) for line in ledger.lines]
+    assert 0.999 < sum(costs) <= 1
+    assert costs[0] == costs[2]
+    assert abs(costs[0] / costs[1] - 4) < 1e-3
+    for wrong in ([1, 1], [1, 0, 1], []):
+        with pytest.raises(ValueError, match="parts needs a number above 0 for each of 3"):
+            private_quantiles(numbers, ["1/4", "1/2", "3/4"], range(101), **{unit: 1}, parts=wrong)
+    assert len(ledger.lines) == 3
+    with pytest.raises(ValueError, match="epsilon"):
+        private_quantiles(numbers, ["1/2"], range(101), parts=[1])
+
+
 def test_quantiles_are_found_and_rise():
     numbers = column(np.arange(10_001), Budget(epsilon=10))
     grid = np.arange(-1000, 20_000, 50)

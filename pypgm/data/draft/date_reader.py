@@ -252,14 +252,14 @@ def date_readers(texts: Iterable[str], family: str = "") -> dict[str, DateReader
     sample = list(islice(texts, _SAMPLE))
     if family in {"date", "time"}:
         return {"": DateReader("", is_typed=True)}
-    if family in {"bool", "float", "decimal"}:
+    if family == "bool":
         return {}
     bare = [text for text in sample if text.isascii() and text.isdigit()]
     if 2 * len(bare) > len(sample):
         return {
             base: DateReader(base, list(_spelled(base, bare))) for base in (*_OF_DIGITS, *_EPOCHS) if _fits(base, bare)
         }
-    if family == "int":
+    if family in {"int", "float", "decimal"}:  # a float where some are missing
         return {}
     bases: dict[str, list[str]] = {"": []}
     tails = Counter(_split(text) for text in sample)

@@ -133,7 +133,10 @@ class CsvFile(_File):
         self.dialect.check()
         with open_text(self.name, self.dialect.encoding) as file:
             header = [name.strip() for name in next(csv_rows(self.name, file, self.dialect), [])]
-        _check_header(self.name, header, self.dialect.delimiter)
+        try:
+            _check_header(self.name, header, self.dialect.delimiter)
+        except ValueError as error:
+            raise ValueError("; ".join(filter(None, [str(error), self.lines_hint]))) from None
         return Layout(types=dict.fromkeys([*header, *self.values], ""), dialect=self.dialect.written)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
