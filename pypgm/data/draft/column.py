@@ -265,9 +265,12 @@ class Seen:
             fields, width = _steps(read, step), step
         if not fields:
             return {}
+        heaps = [_rounded(number) for number, count in sorted(counts.items()) if count > _FULL * self.rows]
         if _is_uneven(counts, width):
-            bins = {"quantiles": QUANTILES, "share": SHARE}
+            bins = {"quantiles": QUANTILES, "share": SHARE} | ({"heaps": heaps} if heaps else {})
             fields = {name: value for name, value in fields.items() if name not in {"width", "bins"}} | {"bins": bins}
+            if heaps:
+                warn(fields, note("heap", *heaps))
         warn(fields, note("bounds"))
         if read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts)):
             warn(fields, note("key?"))

@@ -40,7 +40,7 @@ CODES: dict[str, Code] = {
     "far?": Code("far from the others: {}; write what means no value under null, and bound the others", "some values"),
     "odd": Code("read as missing, since they cannot be read as the others are: {}", "some texts"),
     "outside": Code("numbers beyond the bounds are read as missing, too"),
-    "heap": Code("a bin of its own for {}, which many records have", "some numbers"),
+    "heap": Code("a bin of its own for {}, which many records have: is that publicly known?", "some numbers"),
     "decimals?": Code("{} is taken for the mark of decimals: if it is that of thousands, say so", "a mark"),
     "thousands?": Code("{} is taken for the mark of thousands: if it is that of decimals, say so", "a mark"),
     "signs": Code("numbers with {}, not all in one form: write bare numbers", "signs or units"),
