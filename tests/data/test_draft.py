@@ -163,7 +163,8 @@ def test_a_column_of_heaps_or_of_skewed_amounts_has_quantiles(write):
         "children": [min(12, int(draw.expovariate(0.7))) for _ in range(2000)],
     }
     found = draft_schema(write(columns))["columns"]
-    heaps = {name: column["bins"].get("heaps") for name, column in found.items() if isinstance(column.get("bins"), dict)}
+    bins = {name: column["bins"] for name, column in found.items() if isinstance(column.get("bins"), dict)}
+    heaps = {name: of_column.get("heaps") for name, of_column in bins.items()}
     assert heaps == {"amount": None, "fee": [40], "hours": [40]}
 
 

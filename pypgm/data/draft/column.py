@@ -265,12 +265,8 @@ class Seen:
             fields, width = _steps(read, step), step
         if not fields:
             return {}
-        heaps = [_rounded(number) for number, count in sorted(counts.items()) if count > _FULL * self.rows]
         if _is_uneven(counts, width):
-            bins = {"quantiles": QUANTILES, "share": SHARE} | ({"heaps": heaps} if heaps else {})
-            fields = {name: value for name, value in fields.items() if name not in {"width", "bins"}} | {"bins": bins}
-            if heaps:
-                warn(fields, note("heap", *heaps))
+            fields = _in_quantiles(fields, [n for n, count in sorted(counts.items()) if count > _FULL * self.rows])
         warn(fields, note("bounds"))
         if read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts)):
             warn(fields, note("key?"))
@@ -388,6 +384,16 @@ def _real(read: NumberReader) -> tuple[dict[str, Any], float]:
     if not ends["low"] < ends["high"] or math.isinf(ends["high"] - ends["low"]):
         return {}, width
     return {"kind": "real", **ends, **({"decimals": read.decimals} if is_exact else {})}, width
+
+
+def _in_quantiles(fields: Mapping[str, Any], heaps: Sequence[float]) -> dict[str, Any]:
+    """Return the declaration of numbers in bins of quantiles, with a bin of its own for each heap."""
+    bins: dict[str, Any] = {"quantiles": QUANTILES, "share": SHARE}
+    binned = {name: value for name, value in fields.items() if name not in {"width", "bins", "within"}} | {"bins": bins}
+    if heaps:
+        bins["heaps"] = list(map(_rounded, heaps))
+        warn(binned, note("heap", *bins["heaps"]))
+    return binned
 
 
 def _steps(read: NumberReader, step: float) -> dict[str, Any]:

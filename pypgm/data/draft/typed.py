@@ -18,9 +18,10 @@ from pypgm.data.columns.dates import Resolution
 from pypgm.data.columns.numbers import Real
 from pypgm.data.columns.values import plain
 from pypgm.data.draft.column import BINS, QUANTILES, SHARE, resolution_of, share_of_each
+from pypgm.data.draft.warnings import note
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.schema_file import KINDS
-from pypgm.data.sources.layout import Family, decimals_of, family_of, is_ordered
+from pypgm.data.sources.layout import PANDAS_ORDERED, Family, decimals_of, family_of, is_ordered
 from pypgm.data.sources.source import Source
 from pypgm.domain import Label, listed, nearest
 
@@ -154,9 +155,7 @@ def _column(
         return {"kind": _KIND_OF[family]}, True
     given = listed_in_type.get(name) if known is None else known
     if given is not None and family in {"text", "any", "category"}:
-        labels = [value if isinstance(value, Label) else str(plain(value)) for value in given]
-        ordinal = {"ordinal": True} if known is None and is_ordered(kind) else {}
-        return {"kind": "categorical", "values": labels, **ordinal}, True
+        return _listed(given, kind if known is None else ""), True
     if not family:
         return {"kind": _UNKNOWN}, False
     if family in {"text", "any", "category"}:
@@ -175,6 +174,17 @@ def _column(
     elif fields["kind"] == "integer" and known is not None:
         fields |= _bins_of_whole(low, high)
     return fields, known is not None
+
+
+def _listed(given: Sequence[Any], kind: str) -> dict[str, Any]:
+    """Return the entry of a column of listed values, of a type if that lists them."""
+    labels = [value if isinstance(value, Label) else str(plain(value)) for value in given]
+    fields: dict[str, Any] = {"kind": "categorical", "values": labels}
+    if is_ordered(kind):
+        fields["ordinal"] = True
+    if kind == PANDAS_ORDERED:  # unique() may have listed the values of the records
+        fields["warning"] = note("type?")
+    return fields
 
 
 def _bins_of_whole(low: int, high: int) -> dict[str, Any]:

@@ -29,6 +29,10 @@ CODES: dict[str, Code] = {
     # Numbers, dates and values.
     "bounds": Code("low and high were read from the records: replace them by publicly known limits"),
     "values": Code("the values were read from the records: replace them by the publicly known ones"),
+    "type?": Code(
+        "the values are those of the type, which are public unless somebody took them from the records: list them in "
+        "bounds, or delete the warning"
+    ),
     "open": Code("do these values name people? then drop the column: values that enough people have are published"),
     "key?": Code("no value comes twice: if it is the number of a person, drop the column"),
     "key": Code(

@@ -39,7 +39,8 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, i
     (r"str|large_string|utf8", "text"),
     (r"(ordered )?category|categorical|enum|dictionary", "category"),
 )
-_ORDERED = "ordered category"
+PANDAS_ORDERED = "ordered category"
+"""Type of categories of pandas that have an order."""
 _ENUM = " (Enum)"  # behind a type of Arrow that Polars notes to be one
 _OWN = re.compile(r"U?Int\d+|Float\d+|boolean|string(\[\w+\])?")  # of pandas, and of nobody else
 _NO_NULLS = re.compile(r"u?int\d+|bool")  # types of NumPy
@@ -270,7 +271,7 @@ def layout_of(source: Frame) -> Layout:
 
 
 def _of_pandas(kind: object) -> str:
-    return _ORDERED if getattr(kind, "ordered", False) else _of_arrow(kind)
+    return PANDAS_ORDERED if getattr(kind, "ordered", False) else _of_arrow(kind)
 
 
 def _of_arrow(kind: object) -> str:
@@ -295,7 +296,7 @@ def is_ordered(kind: str) -> bool:
     >>> is_ordered("ordered category"), is_ordered("dictionary<values=string, indices=int32, ordered=0>")
     (True, False)
     """
-    return kind in {_ORDERED, "Enum"} or kind.removesuffix(_ENUM).endswith(", ordered=1>")
+    return kind in {PANDAS_ORDERED, "Enum"} or kind.removesuffix(_ENUM).endswith(", ordered=1>")
 
 
 def _is_enum(kind: str) -> bool:
