@@ -68,7 +68,7 @@ def test_synth_writes_records_and_a_model(folder, capsys):
     assert synth("--model", "people.pgm", "--rows", "50", out="out.csv.gz") == 0
     data = read_table("out.csv.gz", read_domain("domain.json"))
     assert data.n_records == 50
-    assert gzip.decompress((folder / "out.csv.gz").read_bytes()).startswith(b"income,age,sex\n")
+    assert gzip.decompress((folder / "out.csv.gz").read_bytes()).startswith(b"income,age,sex\r\n")
     assert pypgm.load("people.pgm").model.domain == data.domain
     output = capsys.readouterr()
     assert output.out == ""

@@ -85,7 +85,7 @@ def refusals(tmp_path):
     yield tmp_path / "kinds", ValueError, "files of one kind"
     write(tmp_path / "headers" / "1.csv")
     write(tmp_path / "headers" / "2.csv", "a,c\n1,x\n")
-    yield tmp_path / "headers", ValueError, r"2\.csv lacks a column for 'b'"
+    yield tmp_path / "headers", ValueError, r"2\.csv lacks (a column for )?'b'"
     write(tmp_path / "values" / "1.csv")
     write(tmp_path / "values" / "2.csv", "a,b\n1,x\n1,secret\n")
     yield tmp_path / "values", ValueError, "column 'b', row"

@@ -131,6 +131,14 @@ KINDS = {**TYPED, **UNTYPED, **MORE, "Dataset": lambda columns: contextlib.nullc
 
 FILES = {"CSV", "CSV in blocks", "Parquet", "DuckDB file"}
 PATHS = {*FILES, *SEVERAL}
+
+
+def drafted(source):
+    """Return the columns of a draft, but for the kind of objects that only some frames have."""
+    columns = Schema.draft(source, **reading_of(source)).to_dict()["columns"]
+    return {name: {key: value for key, value in fields.items() if key != "objects"} for name, fields in columns.items()}
+
+
 READ = {"Schema.draft", "compare"}
 """Calls that read the records of an engine's table."""
 
@@ -160,7 +168,7 @@ CALLS = {
         lambda source: Schema.from_types(source, BOUNDS, null=False, **reading_of(source)).to_dict(),
         NO_FRAME,
     ),
-    "Schema.draft": (lambda source: Schema.draft(source, **reading_of(source)).to_dict()["columns"], NO_FRAME),
+    "Schema.draft": (drafted, NO_FRAME),
     "synthesize": (
         lambda source: answers(pypgm.synthesize(source, SCHEMA, mechanism="mst", **BUDGET, **reading_of(source))),
         {},

@@ -28,7 +28,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
             assert cli.main(arguments) == 0, capsys.readouterr().err
     assert names["both"].n_records == 6000
     assert names["release"].model.total > 1000
-    assert pypgm.read_schema("schema.json").columns["wage"].marks == (",", ".")
+    assert pypgm.read_schema("schema.json").provisional.columns["wage"].marks == (",", ".")
     assert Path("synthetic.csv").read_bytes().startswith("\ufeffborn;wage;city\n".encode())
     assert re.fullmatch(
         r"\d\d\.\d\d\.\d{4};\d\.\d{3},\d\d;\w+", Path("again.csv").read_text(encoding="utf-8-sig").split("\n")[1]

@@ -23,6 +23,7 @@ from pypgm.data.sources.frames import as_columns, as_frame
 from pypgm.data.sources.table import read_open_table
 from pypgm.privacy import settle, settling
 from pypgm.privacy.laws import DiscreteLaplace
+from pypgm.reporting.words import percent
 
 OPEN = OpenSchema(
     {
@@ -266,7 +267,7 @@ def test_the_command_settles(tmp_path, monkeypatch, capsys, dialect):
     assert "epsilon 5.0, delta 1e-12" in said
     release = pypgm.load("o.pgm")
     share = release.project("town").values[2] / release.model.total
-    assert f'"other": town ({share:.1%} of records; 2 values kept)'.replace("%", " %") in " ".join(said.split())
+    assert f'"other": town ({percent(share)} of records; 2 values kept)' in " ".join(said.split())
     settled = {line.within.split(" / ")[1] for line in release.ledger.lines if line.within.startswith("settle")}
     assert settled == {"town", "wage", "age"}
     assert release.schema.columns["town"].labels == ("here", "there", "other", "?")

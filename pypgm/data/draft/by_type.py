@@ -73,6 +73,8 @@ class TypeEvidence:
             return {}, self.unread[name]
         if name in self._spans:
             spans = [text for text in counts if text not in NULLS]
+            if len(spans) > LISTED and all(_is_of_a_day(span_in(text)) for text in spans):
+                return None  # as times of day
             if not spans or len(spans) > LISTED:
                 return {}, _SPANNING if spans else "it is empty"
             return self._entry(name, sorted(spans, key=span_in), counts), ""
@@ -105,6 +107,10 @@ def _categories(source: Source) -> dict[str, list[Label]]:
         if values and all(isinstance(value, Label) and not is_missing(value) for value in values):
             listed[str(name)] = values
     return listed
+
+
+def _is_of_a_day(span: datetime.timedelta) -> bool:
+    return datetime.timedelta() <= span < datetime.timedelta(days=1)
 
 
 def _are_booleans(values: Collection[Label]) -> bool:
