@@ -13,7 +13,7 @@ from pypgm.data.draft.draft import draft_schema
 from pypgm.data.draft.structure import Structure
 
 N = 400
-SEEDS = range(200)
+SEEDS = range(60)
 
 
 def independent(rng, n_columns=6):
