@@ -1,4 +1,4 @@
-"""Two tables of any kind side by side, text by text as their files would have them."""
+"""Comparison of two tables of any kind, each value as the text that its file would have."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Factor(Shown):
         return Factor.over(self.domain.project(clique), transpose_cells(self._cells, self.domain, clique))
 
     def expand(self, domain: Domain) -> Factor:
-        """Repeat the table along the attributes of `domain` it does not have; axes come in that domain's order."""
+        """Repeat the table along the attributes of `domain` that it lacks; axes come in the order of `domain`."""
         kept = [1 if a in self.domain else 0 for a in domain.attributes]
         if sum(kept) != len(self.domain):
             raise ValueError(f"cannot expand a table over {self.domain.attributes} to {domain.attributes}")

@@ -171,7 +171,7 @@ class DiscreteLaplace(Noise):
     )
 
     def cost(self, p: Parameters, unit: Unit) -> Fraction:
-        """Return the cost of a line, pure with sensitivity / scale."""
+        """Return the cost of a line: epsilon is sensitivity / scale, and rho half of its square."""
         epsilon = p["sensitivity"] / p["scale"]
         return epsilon if unit == "epsilon" else epsilon**2 / 2
 

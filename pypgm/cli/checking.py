@@ -145,7 +145,7 @@ def _key(question: Question) -> tuple[str, str, str]:
 
 def _keys(question: Question) -> str:
     """Return the keys that answer a question."""
-    keys = ["k keep"] + ["c change"] * (question.place != "rules")
+    keys = ["k leave as it is"] + ["c change"] * (question.place != "rules")
     keys += [f"d drop {'the column' if question.place in {'columns', 'bins'} else 'it'}"] * question.can_drop
     keys += [f"{i} accept {i}" for i in range(1, len(question.proposals) + 1)]
     keys += ["e entry as JSON"] * (question.place == "columns")

@@ -111,7 +111,8 @@ def _check(arguments: argparse.Namespace) -> int:
         if arguments.schema.endswith((".yaml", ".yml")):
             raise ValueError(f"{arguments.schema} is YAML, and answers are saved as JSON: --list prints what is open")
         checking.run()
-        show([f"{arguments.schema}: {_open_text(checking.left)}"])
+        after = [] if checking.left else [f"next  pypgm plan {arguments.schema}, or pypgm synth with --schema"]
+        show([f"{arguments.schema}: {_open_text(checking.left)}", *after])
         return min(1, len(checking.left))
     if not (arguments.list or arguments.json) and checking.left:
         tell(["standard input is no terminal, so that nothing is asked: this is what is open"])

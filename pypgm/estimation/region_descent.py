@@ -151,7 +151,7 @@ class _Descent(StepwiseSolver):
         return self.options.meets(abs(before - self.history[-1]), self.history[-1]) and not swings(self.history)
 
     def point(self) -> Point:
-        """Return the last point or the best, whichever is better once it is consistent; see `Solver`."""
+        """Make the last and the best point consistent, and return the one with the lower loss; see `Solver`."""
         ends = [e for e in (self._here, self._best) if math.isfinite(e.loss)]
         points = [self._consistent(e) for e in (ends[:1] if self._here is self._best else ends)]
         return min(points, key=lambda point: point.loss)

@@ -32,7 +32,7 @@ Fields = dict[str, Any]
 def shared(fields: Mapping[str, Any]) -> Fields:
     """Return fields in which each measurement is stored once, in a separate list.
 
-    The measurements of one list are distinct, though they may have equal answers.
+    Two equal measurements in the same list of the fields remain two, each stored for itself.
     """
     pool: dict[tuple[str, int], tuple[int, Fields]] = {}
 

@@ -181,7 +181,7 @@ class RegionGraph(Shown):
     cliques : tuple of cliques
         The cliques the graph was made for, distinct, in the order given; a region holds each.
     regions : tuple of cliques
-        More attributes first, those with as many by their position in the domain.
+        Largest regions first; those of equal size by their position in the domain.
     edges : tuple of (int, int)
         Positions of parent and child in `regions`; the child is a proper part of the parent.
     plan

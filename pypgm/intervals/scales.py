@@ -67,7 +67,7 @@ class PairAnswer(NamedTuple):
 
 
 def pair_answers(domain: Domain, m: LinearMeasurement) -> Iterator[tuple[Clique, PairAnswer]]:
-    """Yield the pairs of a measurement with the answer about each: its two attributes, or any two of a table."""
+    """Yield each pair of attributes that a measurement covers, all of those of a table, and the answer about it."""
     query, size = m.linear_map, len(m.clique)
     whole = [np.arange(domain.size((a,))) for a in m.clique]
     if size < 2:

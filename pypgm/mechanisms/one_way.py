@@ -99,7 +99,7 @@ def _logs(half_squares: Array, rates: Array, variances: Array) -> tuple[Array, A
 def _grouped(half_squares: Array) -> tuple[Array, Array | float]:
     """Return values to fit the mixture to, and their frequencies; many values become means of similar ones.
 
-    Two numbers are fitted: details that differ by a 64th, of the noise or of themselves, count as equal.
+    As only two numbers are fitted, details that differ by a 64th of the noise, or of their size, count as equal.
     """
     if half_squares.size <= _MOST_FITTED:
         return half_squares, 1.0  # more are one row

@@ -148,7 +148,7 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
 
 
 def _shapes(first: int, second: int, rows: float) -> list[tuple[str, tuple[float, float]]]:
-    """Return the number of groups of each attribute: about equally many, or all values of one."""
+    """Return the shapes to try, with the numbers of groups of both attributes: about equal, or all values of one."""
     side = math.sqrt(rows)
     both = (rows / second, second) if second < side else (first, rows / first) if first < side else (side, side)
     shapes = [("groups", both)]

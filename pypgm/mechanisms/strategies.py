@@ -166,7 +166,7 @@ def contrast_strategy(workload: Workload, privacy: Privacy | None = None) -> Str
     Raises
     ------
     ValueError
-        If a query of the workload is not every cell.
+        If a query of the workload is not a whole marginal.
 
     References
     ----------

@@ -42,12 +42,12 @@ def independent_records(
     tree : JunctionTree
         Its nodes are drawn in their order.
     tables : sequence of Factor
-        Belief over the clique of each node, which agree on separators; of any positive sum.
+        Beliefs over the cliques of the nodes; they agree on separators and may have any positive sum.
     rows : int
         Number of records.
     rng : Generator
     clock : Clock
-        Shows the nodes.
+        Shows progress, node by node.
 
     Returns
     -------

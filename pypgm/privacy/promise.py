@@ -145,10 +145,10 @@ def strength_text(budget: Budget) -> str:
     Examples
     --------
     >>> print(strength_text(Budget(epsilon=1, delta=1e-9)))
-    epsilon 1.0, delta 1e-09: a person changes the odds of any conclusion at most 2.8-fold
+    epsilon 1.0, delta 1e-09: the odds of any conclusion change at most 2.8-fold
     """
     text, times = budget_text(budget), odds_text(budget)
-    return f"{text}: a person changes the odds of any conclusion {times}" if times else text
+    return f"{text}: the odds of any conclusion change {times}" if times else text
 
 
 def _shown(value: Fraction) -> str:

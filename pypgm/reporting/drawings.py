@@ -38,7 +38,7 @@ _APART = 6.0  # percent, of an arc and a node that it passes
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A drawn count: lengths in percent of the longest.
+    """A count to show as a bar; lengths are in percent of the longest bar.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ _DIGITS = 16  # of a digest that are shown: two files in 10^19 agree in them by 
 _LABELS = 6  # of a column, at most
 _LAWS = 20  # below each purpose in a summary, at most
 _NAMED = 4  # columns with the largest errors that are named
-_POINTS = "points: % of records that would have to change to agree with the table, expected from the release alone"
+_POINTS = "points: % of records to change to match the table, estimated from the release alone"
 
 
 def release_lines(facts: Facts, width: int = WIDEST, *, model: bool = False, ledger: bool = False) -> list[str]:
@@ -116,8 +116,8 @@ def quality_rows(quality: Quality | None, values: AsValues | None = None) -> Row
     of = f" of {len(columns):,} of {len(columns) + len(quality.unknown('columns')):,}" if unknown else ""
     rows = [("columns", f"{rounded(mean)} points off on average{of}: {shown}"), *unknown]
     if values is not None and rounded(values.mean) != rounded(mean):
-        how = 'numbers compared by twentieths, with what "other" and bins lose'
-        rows.append(("as values", f"{rounded(values.mean)} points off on average, {how}: {_worst(values.points)}"))
+        text = f'{rounded(values.mean)} points off on average with what "other" and bins lose: {_worst(values.points)}'
+        rows.append(("as values", text))
     if of_pairs is not None:
         text = f"{rounded(of_pairs)} points off on average"
         if len(pairs) > 1:

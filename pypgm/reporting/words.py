@@ -17,7 +17,7 @@ _ROUNDING = 1e-9  # percentage points by which sums of doubles miss 0 or 1
 def records_text(total: float, *, is_public: bool, reach: float = math.nan, at_most: int | None = None) -> str:
     """Return the number of records of a table in words; a private one is noisy, with `reach` as its ±.
 
-    Where `at_most` of each person are kept, it is the number of the kept records.
+    If at most `at_most` records of each person are kept, the number is that of the kept records.
     """
     known = f" ± {reach:,.0f} ({LEVEL_TEXT})" if math.isfinite(reach) else ""
     kept = "" if at_most is None else f" kept, at most {at_most:,} of each person"

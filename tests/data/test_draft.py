@@ -75,7 +75,7 @@ def test_kinds_are_guessed(write):
     assert found["wage"] == {"kind": "real", "low": 0, "high": 20000, "bins": 40, "decimals": 2}
     assert found["big"] == {"kind": "integer", "low": 0, "high": 199_999_999, "width": 5_000_000}
     assert found["tiny"] == {"kind": "real", "low": 0, "high": 2e-7, "bins": 40}
-    assert found["same"] == {"kind": "real", "low": 5, "high": 6, "bins": 1, "decimals": 1}
+    assert found["same"] == {"kind": "categorical", "values": [5.5]}
     assert found["born"] == {"kind": "date", "low": "1950-01-01", "high": "1999-12-31", "resolution": "year"}
     form = "%Y-%m-%d %H:%M:%S"  # a space, where ISO has a T
     seen = {"kind": "date", "low": "2024-01-01", "high": "2024-01-01", "resolution": "hour", "format": form}
@@ -147,7 +147,7 @@ def test_marks_of_numbers_are_found_for_each_column(write, tmp_path):
     assert "1’" in (tmp_path / "out.csv").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("value", "taken"), [("1,234", "',' is taken for the mark of thousands"), ("1.234", "'.' is")])
+@pytest.mark.parametrize(("value", "taken"), [("1,234", "',' is taken for the thousands mark"), ("1.234", "'.' is")])
 def test_marks_that_may_be_others_are_pointed_out(write, value, taken):
     draft = draft_schema(write({"a": [value, *range(900, 980)], "b": ["x"] * 81}))
     assert taken in meaning(draft["columns"]["a"]["warning"])
@@ -611,7 +611,7 @@ def test_many_texts_among_numbers_are_no_missing_ones():
     [
         ("{:.1f}M".format, "numbers with 'a letter for thousands or millions', not all in one form"),
         (lambda n: f"{n:.2f} {'€$'[int(n) % 2]}".replace(".", ","), "numbers with 'a currency', not all in one form"),
-        (lambda n: f"{int(n) % 240}:{int(n * 7) % 60:02}", "times of day or spans, which no column reads"),
+        (lambda n: f"{int(n) % 240}:{int(n * 7) % 60:02}", "spans, such as 36:15, that no format reads"),
         ("P{:.0f}".format, "as names and ids have"),
     ],
 )

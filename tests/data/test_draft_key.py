@@ -127,7 +127,7 @@ def test_a_draft_offers_the_key_of_persons_and_no_other_column(shape):
         assert name not in draft["columns"]
         assert "records_per_person" not in draft
         assert "further columns that look like" not in meaning(person["warning"])
-        assert json.dumps(draft, ensure_ascii=False).count("looks like the number of a person") == 1
+        assert json.dumps(draft, ensure_ascii=False).count("looks like the key of a person") == 1
         schema = pypgm.Schema.draft(table)
         assert schema.person.to_dict() == person
         assert schema.records_per_person == most
@@ -216,7 +216,7 @@ def test_of_several_keys_the_one_that_looks_most_like_a_person_is_offered():
         table = {names[0]: [row[0] for row in rows], names[1]: [row[1] for row in rows], "k": ["x"] * len(rows)}
         draft = draft_schema(table)
         assert draft["person"]["column"] == names[1]
-        assert meaning(draft["person"]["warning"]).endswith(f"look like numbers of persons: {names[0]!r}")
+        assert meaning(draft["person"]["warning"]).endswith(f"look like keys of persons: {names[0]!r}")
         assert {*draft["drop"]} == {*names}
 
 
@@ -231,7 +231,7 @@ def test_records_without_a_key_are_taken_for_persons_of_their_own():
     table = {"id": keys, "k": ["x", "y", "z"] * 200}
     person = draft_schema(table)["person"]
     assert (person["null"], person["at_most"]) == ("alone", 3)
-    assert "each record without the number is taken for a separate person" in meaning(person["warning"])
+    assert "each record without the key is taken for a separate person" in meaning(person["warning"])
     assert pypgm.Schema.draft(table).encode(table).n_records == 600
     assert "null" not in draft_schema({"id": [f"PAT{i // 3:06}" for i in range(600)], "k": table["k"]})["person"]
 
@@ -241,8 +241,8 @@ def test_a_filler_is_no_person_with_many_records():
     keys = [draw.randrange(10**9, 10**10) for _ in range(200)] * 3 + [9_999_999_999] * 90 + ["unknown"] * 60
     draft = draft_schema({"id": keys, "k": ["x"] * 750})
     assert (draft["person"]["column"], draft["person"]["at_most"]) == ("id", 3)
-    assert "each read as one person, of whose records" in meaning(draft["person"]["warning"])
-    assert "at_most are kept: '9999999999', 'unknown';" in meaning(draft["person"]["warning"])
+    assert "count as one person, of whom at most at_most are kept" in meaning(draft["person"]["warning"])
+    assert "'9999999999', 'unknown': all records with" in meaning(draft["person"]["warning"])
 
 
 @pytest.mark.parametrize("mark", ["NULL", "N/A", "0000000000", "not known"])
@@ -251,20 +251,20 @@ def test_what_is_read_as_a_person_and_looks_like_no_key_is_named(mark):
     keys = [f"{4_000_000_000 + i // 3 * 7}" for i in range(600)]
     table = {"id": [mark if i % 4 == 0 else key for i, key in enumerate(keys)], "k": ["x", "y", "z"] * 200}
     person = draft_schema(table)["person"]
-    assert f"as one person, of whose records at most at_most are kept: {mark!r};" in meaning(person["warning"])
+    assert f"{mark!r}: all records with the same one of these texts count as one person" in meaning(person["warning"])
     assert not any(key in meaning(person["warning"]) for key in keys)
     schema = pypgm.Schema({"k": ["x", "y", "z"]}, person=pypgm.data.Person("id", person["at_most"], null="alone"))
     release = pypgm.synthesize(table, schema, budget=pypgm.Budget(rho=20))
     assert abs(release.model.total - 450 - person["at_most"]) < 5
     table["id"] = [key if key != mark else "" for key in table["id"]]
-    assert "each read as one person" not in meaning(draft_schema(table)["person"]["warning"])
+    assert "count as one person" not in meaning(draft_schema(table)["person"]["warning"])
 
 
 def test_of_more_values_than_are_told_apart_the_first_are_counted():
     keys = [4_000_000_000 + 7 * (i // 2) for i in range(240_000)]
     person = draft_schema({"MRN": keys, "k": ["x", "y"] * 120_000})["person"]
     assert (person["column"], person["at_most"]) == ("MRN", 2)
-    assert "at_most is of the first '100000' values, and others may have more" in meaning(person["warning"])
+    assert "at_most was found among the first '100000' values" in meaning(person["warning"])
 
 
 def test_the_command_says_which_column_is_the_person(tmp_path, monkeypatch, capsys):

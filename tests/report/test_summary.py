@@ -63,7 +63,7 @@ def test_synth_speaks_to_the_owner(folder, capsys):
     assert not any(word in said.err for word in JARGON)
     told = " ".join(said.err.split())
     for text in (
-        "guarantee epsilon 2.0, delta 1e-09: a person changes the odds of any conclusion at most 7.4-fold",
+        "guarantee epsilon 2.0, delta 1e-09: the odds of any conclusion change at most 7.4-fold",
         "whether any one record is in the table at all",
         "coarsened: age (10 bins), pay (",
         '"other": city (',

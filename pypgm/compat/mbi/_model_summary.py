@@ -10,7 +10,7 @@ from pypgm.compat.mbi.junction_tree import make_junction_tree
 
 
 def _scientific(n: int) -> str:
-    """Return a huge integer as 1.23e456, without a float between."""
+    """Return a huge integer as 1.23e456, without going through a float."""
     power = len(str(n)) - 1
     hundredths = (100 * n + 10**power // 2) // 10**power
     hundredths, power = (100, power + 1) if hundredths == 1000 else (hundredths, power)

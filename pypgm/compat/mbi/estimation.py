@@ -221,7 +221,7 @@ class _Request:
         return self._model(*self._shared(bridge, model.potentials))
 
     def by_oracle(self, oracle: Callable[..., CliqueVector], stepsize: float | None) -> MarkovRandomField:
-        """Return the result of mirror descent with a foreign oracle; a step that does not lower the loss is halved."""
+        """Return the result of mirror descent with a foreign oracle; by default, poor steps are halved."""
         bridge, cliques = Bridge.of(self.domain), list(self.loss.cliques)
         theta = CliqueVector.zeros(self.domain, cliques) if self.start is None else self.start.expand(cliques)
         shape = bridge.vector(theta.tables[c] for c in cliques)

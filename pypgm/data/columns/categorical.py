@@ -19,6 +19,7 @@ from pypgm.data.columns.values import Exact, is_missing, is_number, plain, read_
 from pypgm.domain import Label, listed
 
 _MOST_DECIMALS = 9
+_DIGITS = 15  # that a double tells apart
 _FLAGS = {"true": True, "false": False}
 
 
@@ -152,6 +153,8 @@ class Categorical(Closed):
             yield f"decimals needs a whole number from 0 to {_MOST_DECIMALS}"
         elif not self.has_numbers:
             yield "decimals is for values that are numbers"
+        elif any(abs(v) * 10**self.decimals >= 10**_DIGITS for v in self.values if not isinstance(v, str)):
+            yield f"values with {self.decimals} decimals need at most {_DIGITS} digits, which a double tells apart"
         elif any(Decimal(str(v)) != round(Decimal(str(v)), self.decimals) for v in self.values):
             yield f"a value has more than {self.decimals} decimals"
 

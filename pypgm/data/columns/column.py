@@ -143,7 +143,7 @@ class Column(ABC):
     @property
     @abstractmethod
     def value_labels(self) -> tuple[Label, ...] | None:
-        """Labels of those codes; None where the codes are their own."""
+        """Labels of the codes of declared values; None where each code is its own label."""
 
     @property
     def value_texts(self) -> list[str]:

@@ -229,7 +229,7 @@ class DateFormat:
         if name == "f":
             return lambda time: f"{time.microsecond:06}".ljust(token.width, "0")[: token.width]
         number = _NUMBERS[name]
-        padded = "" if token.flag == "-" else f"{' ' if name in _SPACED else '0'}{token.width}"
+        padded = "" if token.flag == "-" else f"{' >' if name in _SPACED else '0'}{token.width}"
         spec = "" if name == "s" else f"{padded}d"
         return lambda time: format(number(time), spec)
 

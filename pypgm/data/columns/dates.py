@@ -67,7 +67,7 @@ def places_of(times: NDArray[np.int64], unit: Unit | str, has_times: bool) -> ND
 
 
 def units_per(unit: Unit | str, has_times: bool) -> int:
-    """Return the number of such places in a unit."""
+    """Return the number of places, as in `places_of`, that one unit spans."""
     if unit in TIMES:
         return TIMES[unit]
     days = {"day": 1, "week": 7}.get(unit) or MONTH * MONTHS[unit]

@@ -225,7 +225,7 @@ class Integer(Numeric):
 
     @property
     def value_labels(self) -> tuple[Label, ...]:
-        """The number itself, or the bin it is in."""
+        """Label of each bin: its number, if it holds only one, else its ends."""
         first, last = self._first.tolist(), self._last.tolist()
         ends = [*(f"{a})" for a in first[1:]), f"{self.high}]"]
         return tuple(a if a == b else f"[{a}, {e}" for a, b, e in zip(first, last, ends, strict=True))

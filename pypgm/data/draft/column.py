@@ -36,6 +36,7 @@ _TOTAL_SHARE = 0.3  # of the budget, for all columns whose values or bins are fo
 DISTINCT = 100_000
 """Values of a column that are told apart."""
 
+_MAX_CODES = 250  # numbers with gaps nearly everywhere: more of them may be amounts
 _OTHERS = 10  # different values, from which one may be far
 _ODD = 10  # different texts among numbers or dates, at most
 _READ = 5  # different numbers or dates beside them, at least
@@ -255,19 +256,21 @@ class Seen:
             return {}
         counts = self._number_counts(read)
         unit = 1.0 if read.is_whole else 10.0**-read.decimals
-        if len(values) < DISTINCT and is_list(counts, unit):
-            return _listed_numbers(read, values, is_typed=self.is_typed)
-        step = step_of(counts, unit) if LISTED < len(values) < DISTINCT else unit
-        if LISTED < len(values) < DISTINCT and is_sparse(counts, step):
-            return {"kind": "open", "share": SHARE, "warning": note("codes?")}
+        is_many = LISTED < len(values) < DISTINCT
+        step = step_of(counts, unit) if is_many else unit
+        are_codes = is_many and is_sparse(counts, step)
+        if are_codes if is_many and len(values) <= _MAX_CODES else is_list(counts, unit):
+            fields = _listed_numbers(read, values, is_typed=self.is_typed)
+            warn(fields, *[note("codes?")] * are_codes)
+            return fields
         fields, width = _whole(read) if read.is_whole else _real(read)
         if fields and step > unit and (read.high - read.low) / step < 2 * BINS:
-            fields, width = _steps(read, step), step
+            fields, width = _steps(read, step), unit  # a bin has one number
         if not fields:
             return {}
-        if _is_uneven(counts, width):
+        if width > unit and _is_uneven(counts, width):
             fields = _in_quantiles(fields, [n for n, count in sorted(counts.items()) if count > _FULL * self.rows])
-        warn(fields, note("bounds"))
+        warn(fields, note("bounds"), *[note("codes?")] * are_codes)
         if read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts)):
             warn(fields, note("key?"))
         if far := _far(sorted(counts)):
@@ -406,20 +409,17 @@ def _steps(read: NumberReader, step: float) -> dict[str, Any]:
 
 
 def _is_uneven(counts: Mapping[float, int], width: float) -> bool:
-    """Return whether many records are in one bin of several values, which bins of even width would blur.
+    """Return whether many records are in one bin, which bins of even width would blur.
 
     Examples
     --------
-    >>> _is_uneven({float(i): 1 for i in range(1000)}, 20), _is_uneven({40.0: 600, 41.0: 1, 90.0: 400}, 2)
+    >>> _is_uneven({float(i): 1 for i in range(1000)}, 20), _is_uneven({40.0: 600, 90.0: 400}, 2)
     (False, True)
     """
-    records, values = Counter[float](), Counter[float]()
+    records = Counter[float]()
     for value, count in counts.items():
-        place = math.floor(value / width)
-        records[place] += count
-        values[place] += 1
-    total = sum(records.values())
-    return any(values[place] > 1 and count > _FULL * total for place, count in records.items())
+        records[math.floor(value / width)] += count
+    return max(records.values()) > _FULL * sum(records.values())
 
 
 def _far(numbers: Sequence[float]) -> list[float]:

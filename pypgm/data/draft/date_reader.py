@@ -184,7 +184,7 @@ class DateReader:
         return ""
 
     def _typed_form(self) -> str:
-        """Return the format of typed times: ISO 8601 as fine as they are; empty for days."""
+        """Return the format of times of a typed column: ISO 8601, as fine as the times need; empty for days."""
         if not self.has_clock:
             return ""
         if self._step % 1_000_000:

@@ -191,9 +191,9 @@ def _point_out(
         if base in columns and other in columns and columns[base]["kind"] == "open":
             warn(columns[other], note("follows_open", base))
         elif base in columns and other in columns:
-            is_short = columns[base]["kind"] in {"categorical", "boolean"} and not set(images) & set(NULLS)
-            mapping = dict(sorted(images.items())) if is_short else f"{base}.csv"
-            propose(draft, other, note("follows", base), {"kind": "derived", "from": base, "mapping": mapping})
+            is_listed = columns[base]["kind"] in {"categorical", "boolean"} and not set(images) & set(NULLS)
+            fields = {"kind": "derived", "from": base, "mapping": dict(sorted(images.items()))}
+            propose(draft, other, note("follows", base), *([fields] if is_listed else []))
             derived.add(other)
     for base, other, values in blanks.pairs():
         if base in columns and other in columns and other not in derived and base not in members:

@@ -123,6 +123,8 @@ def is_list(counts: Mapping[float, int], unit: float) -> bool:
     >>> is_list({0.0: 900, 6.55: 80, 12.75: 20}, 0.01), is_list(dict.fromkeys(range(20, 65), 30), 1)
     (True, False)
     """
+    if len(counts) == 1:
+        return not float(min(counts)).is_integer()  # of a whole number bounds say the same
     if not is_short(counts):
         return False
     low, high = min(counts), max(counts)

@@ -117,7 +117,7 @@ def answered(fields: Mapping[str, Any], question: Question, answer: Answer) -> d
     question : Question
         One of `questions_of`.
     answer : dict
-        See `Answer`. Nothing of it is checked: `Schema.from_dict` reads the result.
+        See `Answer`. It is not checked: `Schema.from_dict` reads the result.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def answered(fields: Mapping[str, Any], question: Question, answer: Answer) -> d
 
 
 def whole_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a schema file with its columns under "columns", where a file may have nothing else.
+    """Return the content of a schema file with its columns under "columns", even if the file has nothing else.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Stated(NamedTuple):
 
     def checked(self, names: Iterable[str], bounds: Mapping[str, Any]) -> Stated:
         """Return the statements with names as lists; ``ValueError`` for a name that is no column, or in two places."""
-        if self.outside not in {"refuse", "clip"}:
+        if self.outside not in ("refuse", "clip"):
             raise ValueError(f"outside must be clip or refuse, got {self.outside!r}: a schema has more, by column")
         drop, ids, ordinal = _names("drop", self.drop), _names("ids", self.ids), _names("ordinal", self.ordinal)
         for subject, given in (("drop", drop), ("ids", ids), ("ordinal", ordinal), ("person", self.keys)):

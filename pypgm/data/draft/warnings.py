@@ -34,42 +34,45 @@ CODES: dict[str, Code] = {
         "bounds, or delete the warning"
     ),
     "open": Code("do these values name people? then drop the column: values that enough people have are published"),
-    "key?": Code("no value comes twice: if it is the number of a person, drop the column"),
+    "key?": Code("no value comes twice: if the values identify people, drop the column"),
     "key": Code(
         "its values look like a key: each may stand for a person or a unit, and they repeat. The entry person limits "
-        "the records of one, or records_per_person states how many one may have; kind id or fake makes new ones"
+        "the records of each person, or records_per_person states that limit; kind id or fake makes new values"
     ),
     "codes?": Code("these numbers have gaps nearly everywhere: if they are codes, list the publicly known ones"),
-    "null?": Code("read as missing: {}; take what is a value out of null", "some values"),
-    "far?": Code("far from the others: {}; write what means no value under null, and bound the others", "some values"),
+    "null?": Code("read as missing: {}; remove from null whatever is a real value", "some values"),
+    "far?": Code(
+        "far from the others: {}; list under null those that mean no value, and set low and high for the others",
+        "some values",
+    ),
     "odd": Code("read as missing, since they cannot be read as the others are: {}", "some texts"),
     "outside": Code("numbers beyond the bounds are read as missing, too"),
     "heap": Code("a bin of its own for {}, which many records have: is that publicly known?", "some numbers"),
-    "decimals?": Code("{} is taken for the mark of decimals: if it is that of thousands, say so", "a mark"),
-    "thousands?": Code("{} is taken for the mark of thousands: if it is that of decimals, say so", "a mark"),
+    "decimals?": Code("{} is taken for the decimal mark: if it is the thousands mark, set both", "a mark"),
+    "thousands?": Code("{} is taken for the thousands mark: if it is the decimal mark, set both", "a mark"),
     "signs": Code("numbers with {}, not all in one form: write bare numbers", "signs or units"),
     "format?": Code("the format may be {} as well: the records do not tell them apart", "another one"),
     "dates?": Code("whole numbers were read as dates, by {}: if they are plain numbers, bound them", "a format"),
     "century": Code(
         "years have two digits: each date is read in the century that puts it between low and high, here never in the "
-        "future: if some dates lie ahead, move both"
+        "future: if some dates lie in the future, raise low and high"
     ),
     "time": Code("the time of day is left out"),
     "hour?": Code("the time of day is drawn evenly: the resolution hour keeps it, in 24 bins a day"),
-    "times": Code("times of day or spans, which no column reads: write them as numbers, such as minutes"),
+    "times": Code("spans, such as 36:15, that no format reads as a time of day: write them as numbers of minutes"),
     # Columns that go with others; what would keep them together is proposed.
     "follows": Code(
         "it follows from {} in each record: if it always does, kind derived makes it exact", "another column"
     ),
     "follows_open": Code(
-        "it follows from {} in each record, and is better kept as it is: a column derived from values that are found "
-        "privately is unknown wherever they are not found; where all can be listed from what is publicly known, kind "
-        "derived makes it exact",
+        "it follows from {} in each record, but is better kept as it is: derived, it would be unknown for each value "
+        "of that column that is not found privately; if all its values are publicly known, list them, and kind derived "
+        "makes this column exact",
         "an open column",
     ),
     "blank": Code("it is blank for some values of {}: if it always is, a rule keeps it so", "another column"),
     "order": Code(
-        "it is never before {}: if it never can be, a rule keeps it so, and kind difference how far apart both are",
+        "it is never before {}: if it never can be, a rule keeps the order, and kind difference the time between both",
         "another column",
     ),
     "equal": Code(
@@ -80,33 +83,34 @@ CODES: dict[str, Code] = {
         "several, delete the rule"
     ),
     "never": Code(
-        "some of its values never come with some of {}, though many records would be expected: if they never can, a "
-        "rule keeps it so",
+        "some of its values never occur with some of {}, though chance would give many such records: if they never "
+        "can, a rule excludes them",
         "another column",
     ),
     # The whole table.
     "header?": Code("the first line looks like a record, not like the names of columns: add a header line"),
-    "header_lines?": Code("some lines look like no records: {}", "skip, comment and header_lines leave them out"),
+    "header_lines?": Code("some lines do not look like records: {}", "skip, comment and header_lines leave them out"),
     "person?": Code(
-        "may one person have several records? Then name the columns that identify the person under person, with the "
-        "most records of one person to keep, or state records_per_person, by what is publicly known; without either, "
+        "may one person have several records? Then name under person the columns that identify the person, and how "
+        "many records of each person to keep; or state records_per_person. Use public knowledge only. Without either, "
         "the promise is about any one record"
     ),
     # The person.
     "at_most": Code(
-        "read from the records: {} looks like the number of a person, and at_most is the largest number of records "
+        "read from the records: {} looks like the key of a person, and at_most is the largest number of records "
         "with one value of it. Replace at_most by what is publicly known, or by how many records of one person to "
-        "keep; name other columns, or delete person, if it is no number of a person",
+        "keep; name other columns, or delete person, if the column is no such key",
         "the column",
     ),
-    "alone": Code("each record without the number is taken for a separate person"),
+    "alone": Code("each record without the key is taken for a separate person"),
     "as_one": Code(
-        "each read as one person, of whose records at most at_most are kept: {}; where such a text stands for no "
-        'number, write an empty cell instead, and "null": "alone" takes each such record for a separate person',
+        "{}: all records with the same one of these texts count as one person, of whom at most at_most are kept; if a "
+        'text means that there is no key, write an empty cell instead, and "null": "alone" makes each such record a '
+        "separate person",
         "some values",
     ),
-    "first": Code("at_most is of the first {} values, and others may have more", "many"),
-    "also": Code("further columns that look like numbers of persons: {}", "other columns"),
+    "first": Code("at_most was found among the first {} values: later ones may have more records", "many"),
+    "also": Code("further columns that look like keys of persons: {}", "other columns"),
 }
 """Each code that a draft writes; one with ``?`` is a question about how the records were read."""
 
@@ -196,7 +200,8 @@ def propose(draft: dict[str, Any], name: str, warning: str, *proposals: object) 
     ({'kind': 'date', 'warning': 'order came'}, {'left': {'order came': ['came <= left']}})
     """
     warn(draft["columns"][name], warning)
-    draft.setdefault("proposals", {}).setdefault(name, {}).setdefault(warning, []).extend(proposals)
+    if proposals:
+        draft.setdefault("proposals", {}).setdefault(name, {}).setdefault(warning, []).extend(proposals)
 
 
 def notes_of(warning: object) -> list[Note]:
@@ -222,7 +227,7 @@ def sentences(warning: object) -> list[str]:
     Examples
     --------
     >>> sentences("key?; far? -999")[1]
-    "far from the others: '-999'; write what means no value under null, and bound the others"
+    "far from the others: '-999'; list under null those that mean no value, and set low and high for the others"
     """
     return [note.sentence for note in notes_of(warning)]
 
@@ -261,7 +266,7 @@ def _reasons(drop: object) -> Iterable[object]:
 
 
 def _parsed(text: str) -> Iterator[Note | None]:
-    """Yield the notes of a text; None for a part that is none."""
+    """Yield the notes of a text; None for a part that is not a note."""
     place = 0
     while place <= len(text):
         code = _CODE.match(text, place)

@@ -78,13 +78,14 @@ def write_records(file: TextIO, names: Sequence[str], cells: Mapping[str, Cells]
 def _values(cells: Cells) -> list[Any]:
     decoded: NDArray[Any] = np.asarray(cells.decoded())
     texts = cells.plain().texts().tolist()
-    return [_value(value, text) for value, text in zip(decoded.tolist(), texts, strict=True)]
+    are_apart = len(cells.column.null_kinds) > 1
+    return [_value(value, text, are_apart) for value, text in zip(decoded.tolist(), texts, strict=True)]
 
 
-def _value(value: object, text: str) -> object:
-    """Return a decoded value as JSON has it; numbers with the decimals of their text."""
+def _value(value: object, text: str, are_apart: bool) -> object:
+    """Return a decoded value as JSON has it: a number with the decimals of its text, a kind of missing one as text."""
     if value is None or value != value:  # noqa: PLR0124 - NaN
-        return None
+        return text if text and are_apart else None
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int | float):
@@ -116,9 +117,8 @@ def _record(value: object, where: str) -> dict[str, Any]:
     """Return a record; ``ValueError`` if it is nested, or none."""
     if not isinstance(value, dict):
         raise ValueError(f"{where} is no object of JSON with each name once; a table {_NEEDED}")  # noqa: TRY004
-    for name, field in value.items():
-        if isinstance(field, dict | list):
-            raise ValueError(f"{where}: {name!a} {_NESTED}")  # noqa: TRY004
+    if any(isinstance(field, dict | list) for field in value.values()):  # its name may be that of a person
+        raise ValueError(f"{where}: a field {_NESTED}")
     try:
         "".join(text for text in [*value, *value.values()] if isinstance(text, str)).encode()
     except UnicodeEncodeError:

@@ -7,7 +7,7 @@ import datetime
 import json
 import re
 import zoneinfo
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -188,11 +188,12 @@ class Layout:
         example : mapping of str to Cells
             Cells of the columns for any records.
         """
-        labels = {name: {str(label) for label in cells.column.labels or ()} for name, cells in example.items()}
+        # A type that lists some of the values only may list those of the records: its order is not kept.
+        labels = {name: {str(label) for label in cells.column.value_labels or ()} for name, cells in example.items()}
         orders = {
             name: tuple(value for value in values if str(value) in labels[name])
             for name, values in listed.items()
-            if name in labels
+            if name in labels and labels[name] <= set(map(str, values))
         }
         return replace(self, orders={name: values for name, values in orders.items() if values})
 
@@ -358,6 +359,11 @@ def _typed(module: Any, kind: str, cells: Cells, keeps_nulls: bool, order: Seque
     return make(module, kind, _values(cells, kind, nulls), _Declared(column, order))
 
 
+def _in_line(values: Collection[Any]) -> list[Any]:
+    """Return numbers or dates in their order, and texts such as that of other values after them."""
+    return sorted(values, key=lambda value: (isinstance(value, str), value))
+
+
 class _Declared(NamedTuple):
     """Declaration of a column, and the order that its type declares of its values, if it does."""
 
@@ -370,7 +376,9 @@ class _Declared(NamedTuple):
         labels = column.decode(np.arange(column.size - len(column.null_codes)), 0).tolist()
         present = {value for value in values.tolist() if not is_missing(value)}
         if not present <= {*labels}:  # drawn within bins, or kinds of missing values
-            labels = sorted(present) if isinstance(column, Binned) else [*labels, *sorted(present - {*labels}, key=str)]
+            labels = (
+                _in_line(present) if isinstance(column, Binned) else [*labels, *sorted(present - {*labels}, key=str)]
+            )
         is_in_order = False
         if places:
             labels.sort(key=lambda label: places.get(str(label), len(places)))

@@ -33,6 +33,10 @@ def check_columns(source: Source, schema: Schema, *, ignore_extra: bool) -> list
     columns = schema.reading
     values = getattr(source, "values", {})
     names = [name for name in source.layout.types if name in columns or name not in values]
+    left_out = {*schema.unread}
+    if not source.has_public_names and not ignore_extra and any(n not in columns and n not in left_out for n in names):
+        way_out = "ignore_extra=True or --ignore-extra leaves them out"
+        refuse(source.name, [f"has records with names that the schema does not declare: {way_out}"])
     refuse(source.name, name_problems(columns, names, drop=schema.unread, ignore_extra=ignore_extra))
     return names
 

@@ -45,12 +45,15 @@ class Source(ABC):
         The dialect it was opened with, in which numbers may be written in any table of texts.
     has_header : bool
         True if the names are a line of a file.
+    has_public_names : bool
+        True unless names come from the records, as those of objects in JSON do.
     has_rows : bool
         True if single records can be read; an engine's table gives only counts.
     """
 
     name: str = "the table"
     has_header = False
+    has_public_names = True
     has_rows = True
 
     def __init__(self, dialect: Dialect = COMMAS) -> None:
@@ -155,6 +158,8 @@ class CsvFile(_File):
 
 class JsonFile(_File):
     """Records in JSON, whose names are those that any of them has."""
+
+    has_public_names = False
 
     @cached_property
     def layout(self) -> Layout:

@@ -322,7 +322,7 @@ def _opened(table: CsvFile, names: Collection[str]) -> Iterator[tuple[_Header, I
         header.encoding = "utf-8-sig" if is_marked else dialect.encoding
         header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
         text = start.decode(dialect.encoding, "replace")
-        header.crlf = text.partition("\n")[0].endswith("\r")
+        header.crlf = re.split(r"(\r\n|\r|\n)", text, maxsplit=1)[1:2] == ["\r\n"]  # of the line of names alone
         header.hint = separator_hint(header, dialect.delimiter) or it_looks_like(text, TABLE)
         more = {name: value for name, value in table.values.items() if name in exact and name not in header}
         if header and more:

@@ -49,7 +49,7 @@ def declared_categories(kind: Any) -> list[Label]:  # noqa: ANN401 - of a packag
 
 
 def in_natural_order(values: Sequence[Any]) -> list[Any] | None:
-    """Return values in the order of their numbers or letters; None for values that have none in common.
+    """Return values in the order of their numbers or letters; None for values that share no such order.
 
     Examples
     --------
