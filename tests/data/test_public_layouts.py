@@ -45,7 +45,7 @@ def test_line_ends_are_those_of_the_names(end, last, tmp_path):
 )
 def test_no_error_shows_a_name_of_json(text, tmp_path):
     (tmp_path / "p.jsonl").write_text(text)
-    with pytest.raises(ValueError, match="JSON|ignore_extra") as refused:
+    with pytest.raises(ValueError, match=r"JSON|ignore_extra") as refused:
         pypgm.synthesize(tmp_path / "p.jsonl", {"age": {"kind": "integer", "low": 0, "high": 99}}, epsilon=1)
     assert "Alice" not in str(refused.value)
 
