@@ -190,6 +190,15 @@ def dialect(arguments: argparse.Namespace) -> Dialect:
     return Dialect(**marks | {"delimiter": {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)})
 
 
+def reading_options(arguments: argparse.Namespace) -> list[str]:
+    """Return the options by which a table was read, for another command that reads it."""
+    given = {name: getattr(arguments, name) for name in Dialect._fields} | {"table": arguments.duckdb_table}
+    plain = {**DIALECT_DEFAULTS, "table": None}
+    options = [(name, value) for name, value in given.items() if value != plain[name]]
+    texts = [text for name, value in options for text in (f"--{name.replace('_', '-')}", str(value))]
+    return texts + ["--ignore-extra"] * arguments.ignore_extra
+
+
 def as_number(text: str) -> Fraction:
     """Return the exact number of a decimal text."""
     with contextlib.suppress(ValueError, OverflowError):

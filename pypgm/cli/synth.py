@@ -30,6 +30,7 @@ from pypgm.cli.arguments import (
     check_places,
     check_rows,
     dialect,
+    reading_options,
     schema_in,
     workload_named,
 )
@@ -176,7 +177,7 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
         ("lost", "; ".join(facts.losses.sentences()) or "nothing: every value is as it was"),
         ("files", f"{arguments.out}  the synthetic records"),
         ("", f"{kept}  the release, as public as they are: more records, any answer"),
-        ("next", shlex.join(["pypgm", "compare", str(kept), arguments.table, "--unsafe"])),
+        ("next", shlex.join(["pypgm", "compare", str(kept), arguments.table, *reading_options(arguments), "--unsafe"])),
         ("", shlex.join(["pypgm", "report", str(kept), "--out", f"{kept.stem}.html"])),
     ]
     ledger = ["", *ledger_text(facts.release.ledger, facts.shares, width)] if arguments.ledger else []

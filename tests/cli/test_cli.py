@@ -11,6 +11,7 @@ import json
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import warnings
@@ -543,3 +544,16 @@ def test_every_mechanism_is_named_and_called_alike():
         assert list(parameters)[:3] == ["data", "epsilon", "delta"]
     with pytest.raises(ValueError, match=r"mechanism must be one of .*wide, got 'Options'"):
         mechanism_named("Options")
+
+
+def test_the_next_command_reads_the_table_as_the_last_one_did(folder, capsys):
+    """It runs as it is printed."""
+    text = "a title\nx;n\n" + "p;1,5\nq;2,5\n" * 300
+    (folder / "t.csv").write_bytes(text.encode("utf-16"))
+    bins = {"kind": "real", "low": 0, "high": 9, "bins": 3}
+    (folder / "s.json").write_text(json.dumps({"columns": {"x": ["p", "q"], "n": bins}}))
+    marks = ["--delimiter", ";", "--encoding", "utf-16", "--decimal", ",", "--skip", "1"]
+    command = ["synth", "t.csv", *marks, "--schema", "s.json", "--epsilon", "9", "--delta", "1e-9", "--out", "o.csv"]
+    assert cli.main(command) == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("next")]
+    assert cli.main(shlex.split(line)[2:]) == 0
