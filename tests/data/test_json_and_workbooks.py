@@ -92,8 +92,8 @@ def test_a_release_of_json_is_written_as_json(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("t.jsonl", '{"a": 1}\n{"a": {"secret": 1}}\n', "line 2: 'a' holds an object or a list of JSON: flatten it"),
-        ("t.json", '[{"a": ["secret"]}]', "object 1: 'a' holds an object or a list"),
+        ("t.jsonl", '{"a": 1}\n{"a": {"secret": 1}}\n', "line 2: a field holds an object or a list of JSON: flatten it"),
+        ("t.json", '[{"a": ["secret"]}]', "object 1: a field holds an object or a list"),
         (
             "t.json",
             '{\n "a": 1\n}',
@@ -106,7 +106,7 @@ def test_a_release_of_json_is_written_as_json(tmp_path):
         ("t.jsonl", '{"a":' * 10**5 + "1" + "}" * 10**5, "line 1 is no object of JSON"),
         ("t.jsonl", "", "has no records"),
         ("t.jsonl", '{"a": "secret"}\n', "column 'a', row 0"),
-        ("t.jsonl", '{"a": 1, "e": 2}\n', "has columns that the domain does not: 'e'"),
+        ("t.jsonl", '{"a": 1, "e": 2}\n', "has records with names that the schema does not declare"),
         ("t.csv", '{"a": 1}\n{"a": 2}\n', "is no CSV file: it is JSON; give it a name that ends in .jsonl"),
         ("t.csv", "<html><table>\n", "is no CSV file: it is a web page .*; save the table in it as CSV"),
     ],
