@@ -546,8 +546,9 @@ def test_every_mechanism_is_named_and_called_alike():
         mechanism_named("Options")
 
 
-def test_the_next_command_reads_the_table_as_the_last_one_did(folder, capsys):
+def test_the_next_command_reads_the_table_as_the_last_one_did(folder, monkeypatch, capsys):
     """It runs as it is printed."""
+    monkeypatch.setenv("COLUMNS", "100")
     text = "a title\nx;n\n" + "p;1,5\nq;2,5\n" * 300
     (folder / "t.csv").write_bytes(text.encode("utf-16"))
     bins = {"kind": "real", "low": 0, "high": 9, "bins": 3}
