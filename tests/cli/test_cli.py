@@ -102,8 +102,8 @@ def test_quiet_hides_no_warning(folder, capsys):
     assert synth("--quiet") == 0
     lines = capsys.readouterr().err.splitlines()
     assert all(line.startswith("warning: ") for line in lines)
-    for text in ("still in the schema, of sex)", "noise"):
-        assert sum(text in line for line in lines) == 1
+    for texts in (["still in the schema, of sex)"], ["noise", "could not be measured"]):
+        assert sum(any(text in line for text in texts) for line in lines) == 1
 
 
 def test_a_table_without_records_runs_to_the_end(folder):
