@@ -86,7 +86,7 @@ def line_of(column: Column | None) -> Binned | None:
     Examples
     --------
     >>> tax = line_of(Categorical([-0.5, 0, 0.5]))
-    >>> tax.ends()[0].tolist(), tax.per_unit
+    >>> tax and (tax.ends()[0].tolist(), tax.per_unit)
     ([-5, 0, 5], 10)
     >>> line_of(Categorical(["a", "b"])) is None
     True

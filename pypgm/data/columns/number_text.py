@@ -178,8 +178,8 @@ def parts_of(text: str) -> Parts | None:
 
     Examples
     --------
-    >>> tuple(parts_of("$-5.00")), tuple(parts_of("24,8 %")), tuple(parts_of("(12 kg)"))
-    (('$', '5.00', '', 'inner'), ('', '24,8', ' %', None), ('', '12', ' kg', 'brackets'))
+    >>> [tuple(parts_of(text) or ()) for text in ("$-5.00", "24,8 %", "(12 kg)")]
+    [('$', '5.00', '', 'inner'), ('', '24,8', ' %', None), ('', '12', ' kg', 'brackets')]
     >>> [parts_of(text) for text in ("PAT000123", "EUR750", "1.2M", "12b", "Room 5", "--5")]
     [None, None, None, None, None, None]
     """

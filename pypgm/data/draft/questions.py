@@ -122,7 +122,8 @@ def answered(fields: Mapping[str, Any], question: Question, answer: Answer) -> d
     Examples
     --------
     >>> draft = {"columns": {"age": {"kind": "integer", "low": 18, "high": 77, "warning": "bounds"}}}
-    >>> answered(draft, *questions_of(draft), {"change": {"low": 0, "high": 120}})
+    >>> (question,) = questions_of(draft)
+    >>> answered(draft, question, {"change": {"low": 0, "high": 120}})
     {'columns': {'age': {'kind': 'integer', 'low': 0, 'high': 120}}}
     """
     whole = copy.deepcopy(whole_of(fields))
