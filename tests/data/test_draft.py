@@ -403,6 +403,18 @@ def test_a_code_for_no_answer_is_pointed_out(tmp_path, code):
     assert [*drafted(tmp_path, ["1", "5", "98", "99"] * 60)["null"]] == ["98", "99"]
 
 
+@pytest.mark.parametrize("width", [300, 550, 985, 3000])
+def test_rounded_bounds_hold_no_code_for_no_answer(tmp_path, width):
+    """Else a bin draws a code as if it were a value, and it is read as a missing one."""
+    code = int("9" * len(str(width)))
+    numbers = [str(i * 7919 % width) for i in range(4 * width)]
+    told = drafted(tmp_path, [*numbers, *[str(code), str(code - 1)] * 40])
+    assert [*told["null"]] == [str(code - 1), str(code)]
+    assert width - 1 <= told["high"] < code - 1
+    column = Schema.from_dict({"a": {k: v for k, v in told.items() if k != "warning"}}).provisional.columns["a"]
+    assert not {code - 1, code} & set(column.decode(np.arange(column.n_values).repeat(200), 0).tolist())
+
+
 @pytest.mark.parametrize(
     ("form", "sign"),
     [

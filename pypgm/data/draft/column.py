@@ -132,6 +132,7 @@ class Seen:
             warn(fields, note("null?", *maybe))
         if codes:
             warn(fields, note("null?", *codes))
+            _keep_out(fields, [float(code) for code in codes if is_number(code)])
         if odd:
             warn(fields, note("odd", *odd))
         if {"inf", "-inf"} & {*odd} and fields["kind"] in {"integer", "real"}:  # a float is, whatever texts are null
@@ -249,7 +250,7 @@ class Seen:
     def _number(self, values: Mapping[str, int]) -> dict[str, Any]:
         """Return the declaration of numbers; empty if there are none, or both bounds round to one number.
 
-        A few that repeat are listed, many with gaps between are found as texts, others are in bins between bounds.
+        A few that repeat are listed, and so are some more with gaps between nearly all; others are in bins.
         """
         read = self.numbers
         if read is None or math.isinf(read.high - read.low):
@@ -278,6 +279,14 @@ class Seen:
         if other := _other_marks(read, values):
             warn(fields, other)
         return fields | ({} if self.is_typed else read.spelling_seen)
+
+
+def _keep_out(fields: dict[str, Any], codes: Sequence[float]) -> None:
+    """Draw rounded bounds of whole numbers back from codes for no answer, which no bin may draw as values."""
+    if fields["kind"] == "integer":
+        middle = (fields["low"] + fields["high"]) / 2
+        fields["high"] = int(min([fields["high"], *(code - 1 for code in codes if code > middle)]))
+        fields["low"] = int(max([fields["low"], *(code + 1 for code in codes if code < middle)]))
 
 
 def _boolean(values: Mapping[str, int]) -> dict[str, Any]:
