@@ -103,11 +103,11 @@ def settle(
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
     closed = {}
-    with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
+    with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas, alone=False) as parts:
         values_of = _kept_values(schema, columns, keys, drawing)
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
-            with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
+            with parts.allocate(name, amount=amounts[name], reserved_delta=delta, alone=False) as part:
                 values = PrivateColumn(_Values(values_of[name], column), relation, part, sampler=drawing)
                 closed[name] = _settled(column, values, amounts[name], delta)
     return schema.closed(closed)
@@ -137,7 +137,7 @@ def counts_needed(schema: OpenSchema, budget: Budget, privacy: Privacy | Neighbo
     >>> from pypgm.data import OpenSet
     >>> schema = OpenSchema({"job": OpenSet(share=0.5), "sex": ["F", "M"]})
     >>> counts_needed(schema, Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10))
-    {'job': 54}
+    {'job': 52}
     """
     ledger = Ledger(budget)
     with warnings.catch_warnings():  # whoever reads records is warned
