@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from pypgm.privacy.rational import isqrt_down, significant_down, significant_up
 
-__all__ = ["BITS", "gaussian_cost", "gaussian_variance", "pure_cost", "pure_steps"]
+__all__ = ["BITS", "fixed_cost", "gaussian_cost", "gaussian_variance", "pure_cost", "pure_steps"]
 
 BITS = 64  # significant bits of costs: dyadic rationals, whose sums stay short
 _HALF_PI = Fraction(355, 226)  # above pi / 2, by 9e-8 of it
@@ -79,6 +79,20 @@ def pure_cost(rho: Fraction, largest: Fraction, left: Fraction) -> Fraction:
         after = (spare + isqrt_down(square, BITS)) / 2
         alone = min(alone, left - after)
     return significant_up(alone, BITS) if alone else alone
+
+
+def fixed_cost(gaussian: Fraction, rho: Fraction, squares: Fraction) -> Fraction:
+    """Return the cost of Gaussian noise and steps of bounded loss, all of them fixed beforehand, which may be sorted.
+
+    Parameters
+    ----------
+    gaussian : Fraction
+        The cost of the Gaussian noise, which is put last.
+    rho, squares : Fraction
+        The sum of the costs in zCDP of the other steps, and the sum of their squares, or more.
+    """
+    alone = _HALF_PI * rho
+    return gaussian + (min(alone, rho + squares / (4 * gaussian)) if gaussian else alone)
 
 
 def pure_steps(amount: Fraction, steps: int, left: Fraction) -> Fraction:
