@@ -42,6 +42,9 @@ from pypgm.models.estimated_again import (
 )
 from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
+from pypgm.privacy.account import Account
+from pypgm.privacy.account_entry import AccountEntry
+from pypgm.privacy.account_run import charged_to
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -81,6 +84,7 @@ def release_fields(release: Released) -> dict[str, Any]:
     fields |= links_of(release.measurements, release.ledger)
     fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
     fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
+    fields |= {} if release.account is None else {"account": release.account.to_dict()}
     fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
     return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
 
@@ -101,6 +105,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "schema": as_schema(Schema.from_dict(with_orders(stored["schema"]))) if "schema" in stored else None,
         "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
         "unmeasured": stored.get("unmeasured", "not asked"),
+        "account": AccountEntry.from_dict(stored["account"]) if "account" in stored else None,
     }
 
 
@@ -149,6 +154,8 @@ class Release(Released[Model_co]):
     unmeasured : {"not asked", "hidden by noise"}
         Reason why pairs were not measured: the rounds or the tree of the mechanism had no place for them, or noise
         would have hidden their relation. Errors of unmeasured pairs are smaller in the second case.
+    account : AccountEntry, optional
+        Account that the run was charged to, its number there and the amount that it reserved.
     """
 
     __slots__ = ()
