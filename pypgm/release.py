@@ -44,7 +44,7 @@ from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
 from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
-from pypgm.privacy.account_run import charged_to
+from pypgm.privacy.account_run import resumed
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -583,12 +583,14 @@ class Release(Released[Model_co]):
         *,
         n_threads: int = 0,
         unsafe_seed: int | None = None,
+        account: Account | None = None,
     ) -> PrivateTable:
         """Return the records behind a new ledger that begins with the charges of the release.
 
         Further measurements are charged after the earlier lines, for the same neighbour relation; the new ledger, and
         a release made from it, report and guarantee the total. The ledger of a release that protects nobody says so.
-        Several ledgers resumed from one release do not know of each other: their costs add up.
+        Several ledgers resumed from one release do not know of each other: their costs add up. In an account they do:
+        each reserves what its budget adds to the release, until its table is closed.
 
         Parameters
         ----------
@@ -596,11 +598,13 @@ class Release(Released[Model_co]):
             The records, over the domain of the release.
         budget : Budget
             Budget for everything, the release included: at least the budget of the release, whatever it spent of it.
-        n_threads, unsafe_seed
-            See `PrivateTable`.
+        n_threads, unsafe_seed, account
+            See `PrivateTable`. An account that has the charges of the release already takes only the further ones.
 
         Raises
         ------
+        BudgetError
+            If the account has less left.
         ValueError
             If the budget is in another unit or less than that of the release, the records are weighted, or their
             domain is another one.
@@ -628,9 +632,12 @@ class Release(Released[Model_co]):
             ledger.charge(line.what, line.on, line.law, within=within)
         if self.not_private:
             ledger.mark_not_private(self.not_private)
-        table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, unsafe_seed=unsafe_seed)
-        if table.domain != self.model.domain:
-            raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
+        how: dict[str, Any] = {"n_threads": n_threads, "unsafe_seed": unsafe_seed}
+        with resumed(account, self.account, ledger, self.privacy, self.mechanism) as run:
+            table = PrivateTable(data, self.privacy, ledger, account=run, **how)
+            table.ends_run = True
+            if table.domain != self.model.domain:
+                raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
         table.schema = table.schema or self.schema
         return table
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
+from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.account_store import TABLES, Execute, Store, store_at
 from pypgm.privacy.budget import Budget, Unit, own_budget, short
 from pypgm.privacy.charge import Charge
@@ -24,6 +25,7 @@ from pypgm.privacy.relation import Privacy, known_by
 from pypgm.queries import Neighbours
 
 if TYPE_CHECKING:
+    from pypgm.mechanisms.related_release import RelatedRelease
     from pypgm.privacy.account_run import Reservation
     from pypgm.released import Released
 
@@ -131,13 +133,19 @@ class _Head(NamedTuple):
     def relation(self) -> Privacy | None:
         return _relation(self.relation_text)
 
+    def check_table(self, table: str | None) -> None:
+        """Raise ``ValueError`` for another table, if one is named."""
+        if table and self.table and table != self.table:
+            raise ValueError(f"{self.name} is for the table {self.table!r}, the run is on {table!r}")
+
     def check(self, privacy: Privacy) -> None:
         """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
-        first, person = self.relation, self.person
-        wanted = self.neighbours or (first and first.neighbours)
-        if wanted and privacy.neighbours != wanted:
+        first, columns = self.relation, self.person
+        wanted = self.neighbours or (first.neighbours if first else privacy.neighbours)
+        if privacy.neighbours != wanted:
             raise ValueError(f"{self.name} is for neighbours={wanted!r}, the run has {privacy.neighbours!r}")
-        columns = person if person is not None else first and first.person
+        if columns is None and first is not None:
+            columns = first.person
         if columns is not None and privacy.person != columns:
             raise ValueError(
                 f"{self.name} protects {_persons(columns)}, the schema of the run {_persons(privacy.person)}: "
@@ -220,9 +228,9 @@ class Account:
                     raise FileNotFoundError(f"no account in {self._store.name}: pass budget= to create one")
                 self._fill(execute, wanted, table, columns, neighbours)
             head = _head(execute)
-        stated = {"budget": (wanted, head.budget), "table": (table, head.table or None)}
-        stated |= {"person": (columns, head.person), "neighbours": (neighbours, head.neighbours or None)}
-        for name, (given, kept) in stated.items():
+        values: dict[str, tuple[object, object]] = {"budget": (wanted, head.budget), "table": (table, head.table)}
+        values |= {"person": (columns, head.person), "neighbours": (neighbours, head.neighbours)}
+        for name, (given, kept) in values.items():
             if given is not None and given != kept:
                 raise ValueError(f"the account {head.name} has {name} {kept!r}, got {given!r}: leave {name} out")
 
@@ -362,8 +370,7 @@ class Account:
         earlier = (Fraction(0), Fraction(0)) if after is None else (after.spent(), after.spent_delta())
         with self._store.transaction() as execute:
             head, runs = _head(execute), _runs(execute)
-            if table is not None and head.table and table != head.table:
-                raise ValueError(f"{head.name} is for the table {head.table!r}, the run is on {table!r}")
+            head.check_table(table)
             if head.state == "closed":
                 raise BudgetError(f"{head.name} is closed: nothing more can be reserved")
             _check_key(head, runs, key)
@@ -386,7 +393,16 @@ class Account:
             kinds |= {"path": "", "digest": ""}
             marks = ", ".join("?" * len(kinds))
             execute(f"INSERT INTO account_runs ({', '.join(kinds)}) VALUES ({marks})", *kinds.values())
-        return Reservation(self, head, run, token, kept, earlier, amount)
+        entry = AccountEntry(head.name, head.identity, run, head.budget.unit, amount)
+        return Reservation(self, head, entry, token=token, budget=kept, earlier=earlier)
+
+    def check(self, privacy: Privacy) -> None:
+        """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
+        self._first().check(privacy)
+
+    def check_table(self, table: str | None) -> None:
+        """Raise ``ValueError`` for the name of another table; None is any."""
+        self._first().check_table(table)
 
     def settle(self, run: int, *, by: str, why: str) -> AccountRun:
         """Settle the run of a process that has ended, by the lines it entered: the rest of its budget goes back.
@@ -474,7 +490,7 @@ class Account:
         with self._store.transaction() as execute:
             execute("UPDATE account_runs SET path = ?, digest = ? WHERE run = ?", os.fspath(path), digest, run)
 
-    def check_release(self, release: Released) -> str:
+    def check_release(self, release: Released | RelatedRelease) -> str:
         """Return a sentence on the run of a release; raise if this account does not have it.
 
         Raises
@@ -490,20 +506,19 @@ class Account:
         run = runs[entry.run - 1] if 0 < entry.run <= len(runs) else None
         if run is None or run.amount != entry.amount:
             raise ValueError(f"{head.name} has no run {entry.run} that reserved {entry.unit} {entry.amount}")
-        kept, lines = self.lines(run.run), release.ledger.lines
+        kept, lines = ([(c.what, c.on, c.law) for c in each] for each in (self.lines(run.run), release.ledger.lines))
         shared = min(len(kept), len(lines))
         # A resumed release has earlier lines first; of an open table the account may have later ones.
         if (kept[:shared] != lines[:shared] and kept[-shared:] != lines[-shared:]) or (lines and not shared):
             raise ValueError(f"the lines of run {run.run} in {head.name} are not those of the release")
-        state = "settled" if run.is_settled else "still open"
-        return f"{head.name} has the release: run {run.run}, {state}, {entry.unit} {short(run.taken[0])} of {head.budget!r}"
+        state = f"{'settled' if run.is_settled else 'still open'}, {entry.unit} {short(run.taken[0])}"
+        return f"{head.name} has the release: run {run.run}, {state} of {head.budget!r}"
 
     def report(self) -> str:
         """Return the runs, what is left and the changes as text."""
         head, runs = self._read()
         unit = head.budget.unit
-        rows = [("run", "what", "day", "state", unit)]
-        rows += [_row(run) for run in runs]
+        rows = [("run", "what", "day", "state", str(unit)), *map(_row, runs)]
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
         table = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         spent = exact_sum(run.spent for run in runs if run.is_settled)
@@ -561,7 +576,8 @@ def price(budget: Budget, whole: Budget, left: Fraction, earlier: Fraction = Fra
     if kinds[0] == "pure":
         if earlier:
             raise ValueError("a pure release in an account with delta is one step: it cannot be resumed there")
-        return Charge("run", "records", Stated(epsilon=budget.limit), unit=whole.unit).cost
+        more: dict[str, Any] = {"left": left} if kinds[1] == "gdp" else {}
+        return Charge("run", "records", Stated(epsilon=budget.limit), unit=whole.unit, **more).cost
     if kinds[1] == "pure":
         raise ValueError(f"the account's {whole!r} is pure, the run's {budget!r} is not: give the run an epsilon alone")
     raise ValueError(f"the account has {whole!r}, whose runs are given epsilon and delta: {budget!r} has no such bound")

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
 from pypgm.errors import BudgetError, warn_caller
-from pypgm.privacy.account import Account, accounting
+from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.account_store import Execute
 from pypgm.privacy.budget import Budget
@@ -43,15 +43,15 @@ class Reservation:
         self,
         account: Account,
         head: _Head,
-        run: int,
+        entry: AccountEntry,
+        *,
         token: str,
         budget: Budget,
         earlier: tuple[Fraction, Fraction],
-        amount: Fraction,
     ) -> None:
         self._account, self._head, self._token, self._budget, self._earlier = account, head, token, budget, earlier
         self._within, self._process = "", os.getpid()
-        self.entry = AccountEntry(head.name, head.identity, run, head.budget.unit, amount)
+        self.entry = entry
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a reservation is of one process: reserve in the process that charges")
@@ -81,6 +81,10 @@ class Reservation:
         """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
         self._head.check(privacy)
 
+    def check_table(self, table: str | None) -> None:
+        """Raise ``ValueError`` for the name of another table; None is any."""
+        self._head.check_table(table)
+
     def enter(self, ledger: Ledger, lines: Sequence[Charge]) -> None:
         """Enter lines of a ledger, all of them or none; durable when it returns.
 
@@ -101,7 +105,7 @@ class Reservation:
         with self._account._store.transaction() as execute:
             head = accounts._head(execute)
             head.check(ledger.privacy)
-            charged, failing, bound, mark = self._open_row(execute)
+            charged, failing, bound, mark = self._amounts(execute)
             cost = exact_sum([charged, *(line.cost for line in lines)])
             delta = exact_sum([failing, *(line.delta for line in lines)])
             if cost > self._budget.limit - self._earlier[0] or delta > self._budget.reserved_delta - self._earlier[1]:
@@ -119,7 +123,7 @@ class Reservation:
             statement = f"UPDATE account_runs SET {names} WHERE run = ?"
             execute(statement, str(cost), *values, mark or ledger.not_private, run)
 
-    def _open_row(self, execute: Execute) -> tuple[Fraction, Fraction, str, str]:
+    def _amounts(self, execute: Execute) -> tuple[Fraction, Fraction, str, str]:
         """Return the charged amounts, the relation and the mark of the run; `BudgetError` if it is settled."""
         statement = "SELECT charged, spent_delta, relation, not_private FROM account_runs"
         rows = execute(f"{statement} WHERE run = ? AND token = ? AND state = 'open'", self.entry.run, self._token)
@@ -179,6 +183,13 @@ class _Entering(Observer):
         self._next().allocated(ledger, part)
 
 
+def as_account(given: object) -> Account | Reservation | None:
+    """Return the argument of an account; ``TypeError`` for anything else, such as its path."""
+    if given is None or isinstance(given, Account | Reservation):
+        return given
+    raise TypeError(f"account needs a pypgm.Account, got {type(given).__name__}: pypgm.Account(path) opens one")
+
+
 def charged_to(account: Account | Reservation, ledger: Ledger, privacy: Privacy) -> Reservation:
     """Return the reservation to whose account a ledger is charged from now on: a new one of its budget, or the given.
 
@@ -204,8 +215,45 @@ def charged_to(account: Account | Reservation, ledger: Ledger, privacy: Privacy)
 
 
 @contextmanager
-def reserved(account: Account | Reservation | None, budget: Budget, what: str) -> Iterator[Reservation | None]:
+def resumed(
+    account: Account | None, entry: AccountEntry | None, ledger: Ledger, privacy: Privacy, what: str
+) -> Iterator[Reservation | None]:
+    """Context of a run whose ledger begins with the charges of a release; an error ends the run.
+
+    Parameters
+    ----------
+    account : Account, optional
+        The account of the run.
+    entry : AccountEntry, optional
+        The entry of the release: its charges are not entered again where they are in the same account.
+    ledger : Ledger
+        The ledger of the run, with these charges.
+    privacy : Privacy
+        The relation of the release.
+    what : str
+        The mechanism of the release.
+    """
+    if account is None:
+        yield None
+        return
+    if not isinstance(account, Account):
+        raise TypeError(f"account needs a pypgm.Account, got {type(account).__name__}")
+    is_there = entry is not None and entry.identity == account.identity
+    run = account.reserve(ledger.budget, what=f"{what}, resumed", after=ledger if is_there else None)
+    try:
+        ledger.bind(privacy)
+        if not is_there and ledger.lines:
+            run.enter(ledger, ledger.lines)
+        yield run
+    except BaseException:
+        run.end()
+        raise
+
+
+@contextmanager
+def reserved(given: object, budget: Budget, what: str) -> Iterator[Reservation | None]:
     """Context of one run: what it reserved in an account, if there is one; settled at its end if it is made here."""
+    account = as_account(given)
     if not isinstance(account, Account):
         yield account
         return

@@ -27,7 +27,8 @@ TABLES = (
 
 _MAX_WAIT = 120.0  # seconds until another process has ended its transaction, which takes milliseconds
 _PAUSE = 0.05  # seconds between two tries to make a file that another process makes
-_NETWORKS = frozenset("nfs nfs4 cifs smb3 smbfs ncpfs afs ceph glusterfs lustre beegfs gpfs fuse.sshfs".split())
+_NETWORKS = frozenset({"afs", "beegfs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs"})
+_NETWORKS |= {"nfs", "nfs4", "smb3", "smbfs"}
 """File systems of several machines, on which SQLite cannot share its index of a log that is being written."""
 
 
@@ -78,21 +79,12 @@ class _Sqlite:
             self._keep_log(connection)
 
     def _keep_log(self, connection: Any) -> None:  # noqa: ANN401 - of an optional module
-        """Set the log, which the file remembers; another process may be setting it."""
-        import sqlite3
-
+        """Set the log, which the file remembers; wait while another process sets it."""
         end = time.monotonic() + _MAX_WAIT
-        while True:
-            try:
-                (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
-            except sqlite3.OperationalError:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(_PAUSE)
-            else:
-                break
+        while (mode := _log_mode(connection)) is None and time.monotonic() < end:
+            time.sleep(_PAUSE)
         if mode != "wal":
-            raise OSError(f"{self.name}: this file system does not hold a log of SQLite; keep the account on a disk")
+            raise OSError(f"{self.name}: SQLite cannot keep a log of writes there; keep the account on a local disk")
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[Any]:
@@ -128,6 +120,19 @@ class _Sqlite:
     def is_filled(self, execute: Execute) -> bool:
         """Return whether an account is there."""
         return bool(execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'account'"))
+
+
+def _log_mode(connection: Any) -> str | None:  # noqa: ANN401 - of an optional module
+    """Return the kind of log after one try to set it; None while another process has the file."""
+    import sqlite3
+
+    try:
+        ((mode,),) = connection.execute("PRAGMA journal_mode=WAL").fetchall()
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
+        return None
+    return str(mode)
 
 
 class _Postgres:

@@ -25,11 +25,11 @@ from pypgm.queries import Identity, Neighbours
 
 if TYPE_CHECKING:
     from pypgm.data import Schema
-    from pypgm.privacy.account import Account
-    from pypgm.privacy.account_run import Reservation
     from pypgm.data.schema.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
+    from pypgm.privacy.account import Account
+    from pypgm.privacy.account_run import Reservation
 
 
 R = TypeVar("R")

@@ -17,7 +17,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.access import ChargedNoise, TableAccess
 from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
-from pypgm.privacy.account_run import Reservation, charged_to
+from pypgm.privacy.account_run import Reservation, as_account, charged_to
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
@@ -74,7 +74,7 @@ class PrivateTable(Shown, Guarded):
         do not identify; or if the ledger has another relation.
     """
 
-    __slots__ = ("__data", "__views", "_domain", "_run", "_settles", "schema")
+    __slots__ = ("__data", "__views", "_domain", "_run", "ends_run", "schema")
 
     def __init__(
         self,
@@ -96,8 +96,9 @@ class PrivateTable(Shown, Guarded):
             warn_at_door(schema, ledger.budget)
         source = Sampler(unsafe_seed, n_threads=n_threads) if sampler is None else sampler
         super().__init__(relation, ledger, source)
-        self._settles = isinstance(account, Account)
-        self._run = None if account is None else charged_to(account, ledger, relation)
+        self.ends_run = isinstance(account, Account)
+        known = as_account(account)
+        self._run = None if known is None else charged_to(known, ledger, relation)
         self.__data: Counts | None = None
         try:
             self.__data = kept(data, schema, source)
@@ -140,7 +141,7 @@ class PrivateTable(Shown, Guarded):
 
     def _settle(self) -> None:
         """Give back what an account reserved for this table, and was not charged."""
-        if self._settles and self._run is not None:
+        if self.ends_run and self._run is not None:
             self._run.end()
 
     def __enter__(self) -> PrivateTable:

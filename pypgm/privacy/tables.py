@@ -16,7 +16,7 @@ from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.opened import opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
-from pypgm.privacy.account_run import charged_to, reserved
+from pypgm.privacy.account_run import as_account, charged_to, reserved
 from pypgm.privacy.arguments import as_budget, one_relation, relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed
@@ -171,6 +171,8 @@ def prepared(
     """
     relation, known = one_relation(call.get("neighbours"), call.get("privacy")), schema.provisional
     known.check_there()
+    if (account := as_account(call.get("account"))) is not None:  # again, in a transaction, where the run is charged
+        account.check(relation_of(relation, known))
     budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
