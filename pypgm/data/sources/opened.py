@@ -16,9 +16,11 @@ from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.duckdb_file import opened_table
 from pypgm.data.sources.encoding import encoded
 from pypgm.data.sources.engine import EngineTable
+from pypgm.data.sources.engine_values import EngineValues
 from pypgm.data.sources.frames import as_columns, collected
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.objects import CONTAINERS, NESTED, are_of, is_nested
+from pypgm.data.sources.open_values import OpenValues, RelationValues
 from pypgm.data.sources.source import (
     ArrowDataset,
     CountedRecords,
@@ -49,7 +51,7 @@ class Opened:
     ----------
     records : callable
         ``records(schema)`` returns the records by a schema without open columns.
-    values : mapping of str to sequence
+    values : mapping of str to sequence, or OpenValues
         The raw values of each open column, and of those that name persons, which `pypgm.privacy.settle` takes.
     layout : Layout
         Layout of synthetic records.
@@ -58,7 +60,7 @@ class Opened:
     """
 
     records: Callable[[Schema], Records]
-    values: Mapping[str, Values] = field(default_factory=dict)
+    values: Mapping[str, Values] | OpenValues = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     close: Callable[[], object] = lambda: None
 
@@ -178,19 +180,16 @@ def _database(source: DatabaseTable, schema: Schema | OpenSchema, ignore_extra: 
 
 
 def _relation(source: Relation, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    return _counted(source, partial(RelationTable, source, ignore_extra=ignore_extra), schema)
+    table = partial(RelationTable, source, ignore_extra=ignore_extra)
+    known = table(schema.provisional)  # refuses records that do not fit
+    values = RelationValues(schema, source, known.n_records) if isinstance(schema, OpenSchema) else {}
+    return Opened(table, values, source.layout)
 
 
 def _engine(source: EngineQuery, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    return _counted(source, partial(EngineTable, source.table, ignore_extra=ignore_extra), schema)
-
-
-def _counted(
-    source: Relation | EngineQuery, table: Callable[[Schema], RelationTable | EngineTable], schema: Schema | OpenSchema
-) -> Opened:
-    """Return a table that is counted in place."""
-    table(schema.provisional)  # refuses records that do not fit
-    values = source.columns((*schema.open, *schema.key_columns)) if schema.open else {}
+    table = partial(EngineTable, source.table, ignore_extra=ignore_extra)
+    table(schema.provisional)  # as above
+    values = EngineValues(source.table, schema) if isinstance(schema, OpenSchema) else {}
     return Opened(table, values, source.layout)
 
 
