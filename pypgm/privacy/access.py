@@ -214,13 +214,13 @@ class ColumnAccess(Access):
     numbers : callable
         Takes rising points and gives numbers in rising order, and how many records each of them stands for: the points,
         and one for all between two of them. To be called only after the charge.
-    keys : callable
+    histogram : callable
         Gives some keys at a time, in their order, numbers first, and how many records have each; to be called only
         after the charge.
     """
 
     numbers: Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.int64]]]
-    keys: Callable[[], Iterator[tuple[list[str | int], NDArray[np.int64]]]]
+    histogram: Callable[[], Iterator[tuple[list[str | int], NDArray[np.int64]]]]
 
 
 def _variance_of(rho: Number, squared_sensitivity: int) -> Fraction:

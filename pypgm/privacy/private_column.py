@@ -308,8 +308,9 @@ def sparse_histogram(
 
 
 def _released(access: ColumnAccess, noise: ChargedNoise) -> dict[str | int, int]:
-    threshold, released = noise.law.threshold or 0, {}
-    for keys, counts in access.keys():
+    released: dict[str | int, int] = {}
+    threshold = noise.law.threshold or 0
+    for keys, counts in access.histogram():
         noisy = noise.add(counts).tolist()
         released |= {key: count for key, count in zip(keys, noisy, strict=True) if count >= threshold}
     return released

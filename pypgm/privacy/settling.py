@@ -98,14 +98,15 @@ def settle(
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
+    values_of: dict[str, _Values | CountedColumn] = {}
     closed = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
         if isinstance(columns, OpenValues):
             counted = columns if schema.person is None else columns.kept(drawing.secret())
-            values_of = {name: _counted(counted, name, column) for name, column in schema.open.items()}
+            values_of.update((name, _counted(counted, name, column)) for name, column in schema.open.items())
         else:
             kept = _kept_values(schema, columns, keys, drawing)
-            values_of = {name: _Values(kept[name], column) for name, column in schema.open.items()}
+            values_of.update((name, _Values(kept[name], column)) for name, column in schema.open.items())
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:

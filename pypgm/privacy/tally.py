@@ -60,9 +60,10 @@ class Tally:
 
     def _write(self) -> None:
         """Write the keys that are held to a file, in their order."""
-        run = self._stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii"))
+        new = tempfile.TemporaryFile
+        run = self._stack.enter_context(new("w+", encoding="ascii"))
         for is_text, key, count in self._sorted():
-            run.write(json.dumps([key if is_text else hex(key), is_text, count]) + "\n")
+            run.write(json.dumps([hex(key) if isinstance(key, int) else key, is_text, count]) + "\n")
         self._runs.append(run)
         self._counts = {}
 

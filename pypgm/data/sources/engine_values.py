@@ -21,6 +21,7 @@ from pypgm.data.sources.frames import imported
 from pypgm.data.sources.open_values import Counted, OpenValues
 
 _ROWS = 1 << 16  # groups that are Python objects at a time
+_DIGITS = 300  # of decimals that are doubles, for certain
 
 
 class EngineValues(OpenValues):
@@ -44,10 +45,10 @@ class EngineValues(OpenValues):
             if is_text:
                 key = value if self._has_bytes else bytes_of(self._ibis, self._engine, value)
                 for texts, counts in self._groups(records, key):
-                    yield (None if text is None else bytes.fromhex(text).decode() for text in texts), counts
+                    yield [None if text is None else bytes.fromhex(text).decode() for text in texts], counts
             elif not isinstance(column, QuantileBins):
                 for values, counts in self._groups(records, _exported(value)):
-                    yield (Decimal(v) if v and value.type().is_decimal() else v for v in values), counts
+                    yield [Decimal(v) if v and value.type().is_decimal() else v for v in values], counts
 
     def below(self, name: str, column: QuantileBins, points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return how many numbers are below each point, and last how many there are, by counts of the cells between."""
@@ -56,9 +57,7 @@ class EngineValues(OpenValues):
             if not is_text:
                 numbers = NumberColumn(self._ibis, value)
                 ranked = records.filter(value.notnull(), *(~is_so for is_so in _without_rank(numbers, column)))
-                for places, counts in self._groups(
-                    ranked, bin_of(self._ibis, numbers.at_least, [-inf, *points.tolist()], 0)
-                ):
+                for places, counts in self._groups(ranked, self._place(value, numbers, points)):
                     np.add.at(cells, places, counts)
         below: NDArray[np.int64] = np.cumsum(cells)
         return below
@@ -67,13 +66,14 @@ class EngineValues(OpenValues):
         """Return the values in the records that are kept of each person, by a query with window functions."""
         if (person := self._schema.person) is None:
             raise ValueError("the schema names no person")
-        columns = {}
+        contents = {}
         for i, name in enumerate(self._schema.open):
             ((_, value, is_text),) = self._parts(name)
-            columns[f"c{i}"] = bytes_of(self._ibis, self._engine, value) if is_text else value
+            contents[f"c{i}"] = bytes_of(self._ibis, self._engine, value) if is_text else value
         keys = {f"p{i}": key_of(self._table, name)[0] for i, name in enumerate(person.columns)}
-        records = kept_in_engine(self._table.select(**columns, **keys), len(columns), person, secret)
-        part = EngineValues(records.select(**{n: records[f"c{i}"] for i, n in enumerate(self._schema.open)}), self._schema)
+        records = kept_in_engine(self._table.select(**contents, **keys), len(contents), person, secret)
+        renamed = {name: records[f"c{i}"] for i, name in enumerate(self._schema.open)}
+        part = EngineValues(records.select(**renamed), self._schema)
         part._has_bytes = True
         return part
 
@@ -87,6 +87,15 @@ class EngineValues(OpenValues):
         numbers = {"integer": call("likely", "int64", value), "real": call("likely", "float64", value)}
         of_numbers = [(table.filter(stored == kind), number, False) for kind, number in numbers.items()]
         return [(table.filter(stored == "text"), value, True), *of_numbers]
+
+    def _place(self, value: Expression, numbers: NumberColumn, points: NDArray[np.float64]) -> Expression:
+        """Return how many points each number, as a double, is not below."""
+        kind = value.type()
+        if self._engine == "postgres" and not (kind.is_decimal() and not (kind.precision or inf) <= _DIGITS):
+            # PostgreSQL compiles thousands of arms for ten seconds; its casts to doubles round as Python's do.
+            texts = self._ibis.literal(f"{{{','.join(map(repr, points.tolist()))}}}")
+            return call("width_bucket", "int64", value.cast("float64"), texts.cast("array<float64>"))
+        return bin_of(self._ibis, numbers.at_least, [-inf, *points.tolist()], 0)
 
     def _groups(self, records: Expression, key: Expression) -> Iterator[tuple[list[Any], list[int]]]:
         """Yield the groups of equal keys, and the number of records of each, some at a time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, repeat
 from typing import TypeAlias
 
@@ -16,14 +16,14 @@ from pypgm.data.columns.values import BY_VALUE, Values, as_keys, as_list
 from pypgm.data.schema.person import Selection, blake2b, content_keys
 from pypgm.data.schema.schema import OpenSchema
 from pypgm.data.sources.foreign import guarded
-from pypgm.data.sources.frames import Frame, as_columns
+from pypgm.data.sources.frames import as_columns
 from pypgm.data.sources.source import Relation
-from pypgm.data.sources.streamed import kept_in_duckdb
+from pypgm.data.sources.streamed import Pieces, StreamedTable, kept_in_duckdb
 
 _ROWS = 1 << 16  # of a piece
 _CHANGED = "the table changed while it was counted"
 
-Counted: TypeAlias = "tuple[Iterable[object], Iterable[int]]"
+Counted: TypeAlias = "tuple[Values, Iterable[int]]"
 """Raw values and the number of records of each; a value may come again."""
 
 
@@ -62,9 +62,7 @@ class StreamedValues(OpenValues):
         The number of records when the table was opened.
     """
 
-    def __init__(
-        self, schema: OpenSchema, pieces: Callable[[Sequence[str], int], Iterable[Frame]], n_records: int
-    ) -> None:
+    def __init__(self, schema: OpenSchema, pieces: Pieces, n_records: int) -> None:
         self._schema, self._pieces, self._n_records = schema, pieces, n_records
         self._chosen: tuple[NDArray[np.bool_], bytes] | None = None  # which records, and a digest of all persons' keys
 
@@ -126,6 +124,13 @@ class RelationValues(StreamedValues):
         relation = guarded("reading the relation", lambda: kept_in_duckdb(self._relation, person, names, secret))
         count = guarded("reading the relation", lambda: int(relation.aggregate("count(*)").fetchall()[0][0]))
         return StreamedValues(self._schema, Relation(relation).pieces, count)
+
+
+def streamed_values(table: StreamedTable, schema: OpenSchema) -> StreamedValues:
+    """Return the values of the open columns of a scan, by its schema as it is before they are settled."""
+    if isinstance(table.source, Relation):
+        return RelationValues(schema, table.source, table.n_records)
+    return StreamedValues(schema, table._pieces, table.n_records)
 
 
 def _counted(values: Values) -> Counted:
