@@ -109,6 +109,8 @@ def takes_any_table(
             schema = call.pop("schema", None)
             if schema is None and not handed.is_encoded:
                 schema = known_by(call)
+            if schema is None:
+                schema = handed.open_schema
             try:
                 if schema is not None and not handed.is_open:
                     known = as_any_schema(schema)
