@@ -123,7 +123,7 @@ def test_scores_and_cells_with_nulls_by_brute_force(values, data):
         change = scores[0] - scores[1]
         assert change.max() - change.min() <= Privacy(relation).quantile_score_range(q)
         for grid in (points, points[:2]):
-            cells = _cell_counts(one_values, grid) - _cell_counts(two_values, grid)
+            cells = _cell_counts(one.trusted_access, grid) - _cell_counts(two.trusted_access, grid)
             private_bounds(one, grid, scale=5)
             assert np.abs(cells).sum() <= one.ledger.lines[-1].parameters["sensitivity"]
 
