@@ -214,12 +214,12 @@ class ColumnAccess(Access):
     Attributes
     ----------
     numbers : callable
-        Gives the numbers in rising order, and how many records each of them stands for; to be called only after the
-        charge.
-    keys : callable
-        Gives how many records have each key, in the order of the keys, numbers first; to be called only after the
-        charge.
+        Takes rising points and gives numbers in rising order, and how many records each of them stands for: the points,
+        and one for all between two of them. To be called only after the charge.
+    histogram : callable
+        Gives some keys at a time, in their order, numbers first, and how many records have each; to be called only
+        after the charge.
     """
 
-    numbers: Callable[[], tuple[NDArray[np.float64], NDArray[np.int64]]]
-    keys: Callable[[], dict[str | int, int]]
+    numbers: Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.int64]]]
+    histogram: Callable[[], Iterator[tuple[list[str | int], NDArray[np.int64]]]]

@@ -388,6 +388,7 @@ class Ledger(LedgerReport):
         with self._lock:
             lines = charges(entries, self._budget.unit, self._left())
             self._check(named, exact_sum(line.cost for line in lines), exact_sum(line.delta for line in lines))
+            (self._observer or the_observer()).entering(self, lines)
             for line in lines:
                 self._enter(line)
         return lines

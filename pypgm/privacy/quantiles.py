@@ -155,7 +155,7 @@ def private_bounds(
 def _drawn(
     access: ColumnAccess, points: NDArray[np.float64], wanted: Sequence[Fraction], laws: Sequence[Exponential]
 ) -> list[float]:
-    numbers, counts = access.numbers()
+    numbers, counts = access.numbers(points)
     return [
         points[law.draw(rank_scores(numbers, counts, q, points), access.sampler)]
         for q, law in zip(wanted, laws, strict=True)
@@ -182,7 +182,7 @@ def _shares(
 
 
 def _cell_counts(access: ColumnAccess, points: NDArray[np.float64]) -> NDArray[np.int64]:
-    numbers, counts = access.numbers()
+    numbers, counts = access.numbers(points)
     cells = points.size - 1
     per_cell = np.zeros(cells, dtype=np.int64)
     np.add.at(per_cell, np.clip(np.searchsorted(points, numbers, side="right") - 1, 0, cells - 1), counts)
