@@ -6,10 +6,11 @@ the step, followed by Gaussian noise of left - x, is no easier to tell apart tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from pypgm.privacy.rational import isqrt_down, significant_down, significant_up
+from pypgm.privacy.rational import exact_sum, isqrt_down, significant_down, significant_up
 
 BITS = 64  # significant bits of costs: dyadic rationals, whose sums stay short
 _HALF_PI = Fraction(355, 226)  # above pi / 2, by 9e-8 of it
@@ -88,18 +89,32 @@ def pure_cost(rho: Fraction, largest: Fraction, left: Fraction) -> Fraction:
     return significant_up(alone, BITS) if alone else alone
 
 
-def fixed_cost(gaussian: Fraction, rho: Fraction, squares: Fraction) -> Fraction:
-    """Return the cost of Gaussian noise and steps of bounded loss, all of them fixed beforehand, which may be sorted.
+def fixed_cost(gaussian: Fraction, steps: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
+    """Return the cost of Gaussian noise and steps of bounded loss, all of them fixed beforehand, and nothing after them.
+
+    Such steps may be sorted. The Gaussian noise is put last, before it some of the smallest other steps, at the cost
+    that they have alone, and the rest first.
 
     Parameters
     ----------
     gaussian : Fraction
-        The cost of the Gaussian noise, which is put last.
-    rho, squares : Fraction
-        The sum of the costs in zCDP of the other steps, and the sum of their squares, or more.
+        The cost of the Gaussian noise.
+    steps : sequence of pairs of Fraction
+        The costs in zCDP of the other steps: of all that are alike, and of the largest of them.
+
+    Examples
+    --------
+    >>> one = Fraction(1, 100), Fraction(1, 100)
+    >>> [round(float(fixed_cost(noise, [one])), 6) for noise in (Fraction(0), Fraction(1))]
+    [0.015708, 1.010025]
     """
-    alone = _HALF_PI * rho
-    return gaussian + (min(alone, rho + squares / (4 * gaussian)) if gaussian else alone)
+    rho, squares = exact_sum(rho for rho, _ in steps), exact_sum(rho * largest for rho, largest in steps)
+    after, costs = gaussian, []
+    for same, largest in sorted(steps, key=lambda step: step[1]):
+        if after:
+            costs.append(after + rho + squares / (4 * after))
+        after, rho, squares = after + _HALF_PI * same, rho - same, squares - same * largest
+    return min([after, *costs])
 
 
 def pure_steps(amount: Fraction, steps: int, left: Fraction) -> Fraction:
