@@ -222,7 +222,7 @@ class Account:
             Privacy(neighbours or "add-remove", 1 if columns else None, columns or ())  # raises where they do not fit
         wanted = None if budget is None else own_budget(budget)
         self._store = store_at(place, create=budget is not None)
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=wanted is None) as execute:
             if not self._store.is_filled(execute):
                 if wanted is None:
                     raise FileNotFoundError(f"no account in {self._store.name}: pass budget= to create one")
@@ -252,11 +252,11 @@ class Account:
         _note(execute, f"created with {budget!r}", "", "")
 
     def _read(self) -> tuple[_Head, tuple[AccountRun, ...]]:
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=True) as execute:
             return _head(execute), _runs(execute)
 
     def _first(self) -> _Head:
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=True) as execute:
             return _head(execute)
 
     @property
@@ -299,13 +299,13 @@ class Account:
 
     def lines(self, run: int) -> tuple[Charge, ...]:
         """Return the lines of a run, in the order in which it was charged."""
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=True) as execute:
             rows = execute("SELECT charge FROM account_lines WHERE run = ? ORDER BY line", run)
         return tuple(Charge.from_dict(json.loads(text)) for (text,) in rows)
 
     def changes(self) -> tuple[Change, ...]:
         """Return what was done beside runs: creation, settling by a person, widening, closing."""
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=True) as execute:
             rows = execute("SELECT day, what, by_whom, why FROM account_changes ORDER BY change")
         return tuple(Change(*row) for row in rows)
 
