@@ -24,7 +24,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Neighbours
 
 if TYPE_CHECKING:
-    from pypgm.data import Schema
+    from pypgm.data import OpenSchema, Schema
     from pypgm.data.schema.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
@@ -110,6 +110,11 @@ class Handed:
     def schema(self) -> Schema | None:
         """The schema of encoded records, if they know it."""
         return getattr(self.__held[0], "schema", None) if self.is_encoded else None
+
+    @property
+    def open_schema(self) -> OpenSchema | None:
+        """The schema of a scan whose open columns have still to be settled."""
+        return getattr(self.__held[0], "open_schema", None) if self.is_encoded else None
 
     def take(self) -> Any:  # noqa: ANN401 - a table of any kind
         """Return the records and forget them."""
