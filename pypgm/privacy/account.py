@@ -454,7 +454,7 @@ class Account:
             _check_reason(by, why)
             if head.state == "closed":
                 raise BudgetError(f"{head.name} is closed")
-            if accounting(wanted) != accounting(head.budget):
+            if wanted.accounting != head.budget.accounting:
                 raise ValueError(f"{head.name} has {head.budget!r}, {budget!r} is of another kind")
             if wanted.limit < head.budget.limit or wanted.reserved_delta < head.budget.reserved_delta:
                 raise ValueError(f"{head.name} has {head.budget!r}, {budget!r} is less")
@@ -554,11 +554,6 @@ class Account:
         return f"Account({head.name}: {head.budget!r}, {len(runs)} runs, {short(_left(head.budget, runs)[0])} left)"
 
 
-def accounting(budget: Budget) -> str:
-    """Return how the costs of a budget compose: "pure", "zcdp" or "gdp"."""
-    return "pure" if budget.unit == "epsilon" else str(getattr(budget, "accounting", "zcdp"))
-
-
 def price(budget: Budget, whole: Budget, left: Fraction, earlier: Fraction = Fraction(0)) -> Fraction:
     """Return what a run's budget costs an account of which some is left; ``ValueError`` where they do not compose.
 
@@ -570,14 +565,14 @@ def price(budget: Budget, whole: Budget, left: Fraction, earlier: Fraction = Fra
     >>> price(Budget(epsilon="1/2"), Budget(rho=1), Fraction(1))
     Fraction(1, 8)
     """
-    kinds = accounting(budget), accounting(whole)
+    kinds = budget.accounting, whole.accounting
     if kinds[0] == kinds[1] or kinds == ("gdp", "zcdp"):
         return budget.limit - earlier
     if kinds[0] == "pure":
         if earlier:
             raise ValueError("a pure release in an account with delta is one step: it cannot be resumed there")
-        more: dict[str, Any] = {"left": left} if kinds[1] == "gdp" else {}
-        return Charge("run", "records", Stated(epsilon=budget.limit), unit=whole.unit, **more).cost
+        in_gdp = left if kinds[1] == "gdp" else None
+        return Charge("run", "records", Stated(epsilon=budget.limit), unit=whole.unit, left=in_gdp).cost
     if kinds[1] == "pure":
         raise ValueError(f"the account's {whole!r} is pure, the run's {budget!r} is not: give the run an epsilon alone")
     raise ValueError(f"the account has {whole!r}, whose runs are given epsilon and delta: {budget!r} has no such bound")
