@@ -120,7 +120,9 @@ def test_scores_and_cells_with_nulls_by_brute_force(values, data):
     for relation, neighbour in (("add-remove", values), ("replace", [*values, other])):
         one, two = column([*values, extra], relation), column(neighbour, relation)
         one_values, two_values = one.trusted_access, two.trusted_access
-        change = rank_scores(*one_values.numbers(points), q, points) - rank_scores(*two_values.numbers(points), q, points)
+        change = rank_scores(*one_values.numbers(points), q, points) - rank_scores(
+            *two_values.numbers(points), q, points
+        )
         assert change.max() - change.min() <= Privacy(relation).quantile_score_range(q)
         for grid in (points, points[:2]):
             cells = _cell_counts(one_values, grid) - _cell_counts(two_values, grid)
