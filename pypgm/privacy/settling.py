@@ -100,7 +100,7 @@ def settle(
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
     values_of: dict[str, _Values | CountedColumn] = {}
     closed = {}
-    with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
+    with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas, alone=False) as parts:
         if isinstance(columns, OpenValues):
             counted = columns if schema.person is None else columns.kept(drawing.secret())
             values_of.update((name, _counted(counted, name, column)) for name, column in schema.open.items())
@@ -109,7 +109,7 @@ def settle(
             values_of.update((name, _Values(kept[name], column)) for name, column in schema.open.items())
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
-            with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
+            with parts.allocate(name, amount=amounts[name], reserved_delta=delta, alone=False) as part:
                 values = PrivateColumn(values_of[name], relation, part, sampler=drawing)
                 closed[name] = _settled(column, values, amounts[name], delta)
     return schema.closed(closed)
@@ -139,7 +139,7 @@ def counts_needed(schema: OpenSchema, budget: Budget, privacy: Privacy | Neighbo
     >>> from pypgm.data import OpenSet
     >>> schema = OpenSchema({"job": OpenSet(share=0.5), "sex": ["F", "M"]})
     >>> counts_needed(schema, Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10))
-    {'job': 54}
+    {'job': 52}
     """
     ledger = Ledger(budget)
     with warnings.catch_warnings():  # whoever reads records is warned

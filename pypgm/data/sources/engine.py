@@ -18,7 +18,7 @@ from pypgm.data.columns.numbers import Integer
 from pypgm.data.schema.one_of import Block
 from pypgm.data.schema.person import NO_KEY, Person
 from pypgm.data.schema.schema import SchemaLike, as_schema
-from pypgm.data.sources.counted import CountedTable
+from pypgm.data.sources.counted import CHANGED, CountedTable
 from pypgm.data.sources.encoding import name_problems, refuse
 from pypgm.data.sources.engine_codes import (
     UnfitError,
@@ -34,6 +34,7 @@ from pypgm.data.sources.engine_numbers import Expression, call
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 from pypgm.domain import Clique, Domain, listed
+from pypgm.errors import SourceError
 
 _WITH_MD5 = {"duckdb", "postgres", "risingwave", "pyspark", "databricks", "snowflake"}
 
@@ -281,7 +282,7 @@ class EngineTable(CountedTable):
             if any(((codes[a] < 0) | (codes[a] >= self.domain.size(a))).any() for a in clique) or (
                 counts.sum() != self.n_records
             ):
-                raise ValueError("the table changed while it was counted")
+                raise SourceError(CHANGED)
             np.add.at(table, _cells(self.domain, clique, codes), counts)
 
     def _checked(self) -> int:
