@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "BudgetError",
@@ -14,8 +16,11 @@ __all__ = [
     "ModelTooLargeError",
     "OlderFileWarning",
     "ReleaseError",
+    "SourceError",
+    "TableError",
     "TimeLimitWarning",
     "WeakGuaranteeWarning",
+    "table_checked",
     "warn_caller",
 ]
 
@@ -55,6 +60,14 @@ class ReleaseError(RuntimeError):
     """A step failed after it was charged; the reason may depend on the records, and is not reported."""
 
 
+class SourceError(ValueError):
+    """A package that reads a table failed: the file is damaged, or the engine or the connection to it failed."""
+
+
+class TableError(ValueError):
+    """A table does not fit its schema; the message names columns and rows, never a value."""
+
+
 class StepSizeWarning(RuntimeWarning):
     """No step of an estimate lowered its loss, or the loss swings: the given stepsize is too large."""
 
@@ -65,6 +78,17 @@ class TimeLimitWarning(RuntimeWarning):
 
 class WeakGuaranteeWarning(UserWarning):
     """A delta is so large that its guarantee protects hardly anybody."""
+
+
+@contextmanager
+def table_checked() -> Iterator[None]:
+    """Turn each ``ValueError`` of reading a table into a `TableError`, except one of the package that reads it."""
+    try:
+        yield
+    except (SourceError, TableError):
+        raise
+    except ValueError as error:
+        raise TableError(str(error)) from None
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

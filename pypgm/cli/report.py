@@ -12,6 +12,7 @@ from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.comparison import is_table
 from pypgm.data import read_table
+from pypgm.errors import table_checked
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE
@@ -72,7 +73,8 @@ def _report(arguments: argparse.Namespace) -> None:
                 records = None
                 if arguments.table is not None:
                     known = release.model.domain if release.schema is None else release.schema.of_records()
-                    records = read_table(arguments.table, known, **reading(arguments))
+                    with table_checked():
+                        records = read_table(arguments.table, known, **reading(arguments))
                 release.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
             else:
                 if arguments.unsafe:

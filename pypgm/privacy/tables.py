@@ -16,6 +16,7 @@ from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.opened import opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
+from pypgm.errors import table_checked
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed
@@ -163,7 +164,8 @@ def prepared(
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
     if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
         check_call(learner, schema, relation, budget, _left(adapted), has_rows=source.has_rows)
-    held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
+    with table_checked():
+        held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:

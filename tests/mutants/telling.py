@@ -54,7 +54,7 @@ MUTANTS = {
     "the command writes as many records as it read under add-remove": at(
         "cli.synth:_synth", check_command, "records counted exactly"
     )(put("arguments.rows = arguments.rows or sum(1 for _ in open(arguments.table)) - 1", after="_prepared(...)")),
-    "the command writes a few records more": at("cli.synth:_synth", check_command, "records counted exactly")(
+    "the command writes a few records more": at("cli.synth:_written", check_command, "records counted exactly")(
         "release.synthetic_data(arguments.rows)",
         "release.synthetic_data(arguments.rows or round(release.model.total) + 3)",
     ),
