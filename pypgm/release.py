@@ -42,6 +42,9 @@ from pypgm.models.estimated_again import (
 )
 from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
+from pypgm.privacy.account import Account
+from pypgm.privacy.account_entry import AccountEntry
+from pypgm.privacy.account_run import resumed
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -82,6 +85,7 @@ def release_fields(release: Released) -> dict[str, Any]:
     fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
     fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
     fields |= {"key": release.key} if release.key else {}
+    fields |= {} if release.account is None else {"account": release.account.to_dict()}
     fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
     return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
 
@@ -103,6 +107,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
         "unmeasured": stored.get("unmeasured", "not asked"),
         "key": stored.get("key", ""),
+        "account": AccountEntry.from_dict(stored["account"]) if "account" in stored else None,
     }
 
 
@@ -154,6 +159,8 @@ class Release(Released[Model_co]):
     key : str
         Key of the job that made the release, by which a repeated call of ``pypgm synth`` recognises it; empty if there
         was none.
+    account : AccountEntry, optional
+        Account that the run was charged to, its number there and the amount that it reserved.
     """
 
     __slots__ = ()
@@ -581,12 +588,14 @@ class Release(Released[Model_co]):
         *,
         n_threads: int = 0,
         unsafe_seed: int | None = None,
+        account: Account | None = None,
     ) -> PrivateTable:
         """Return the records behind a new ledger that begins with the charges of the release.
 
         Further measurements are charged after the earlier lines, for the same neighbour relation; the new ledger, and
         a release made from it, report and guarantee the total. The ledger of a release that protects nobody says so.
-        Several ledgers resumed from one release do not know of each other: their costs add up.
+        Several ledgers resumed from one release do not know of each other: their costs add up. In an account they do:
+        each reserves what its budget adds to the release, until its table is closed.
 
         Parameters
         ----------
@@ -594,11 +603,13 @@ class Release(Released[Model_co]):
             The records, over the domain of the release.
         budget : Budget
             Budget for everything, the release included: at least the budget of the release, whatever it spent of it.
-        n_threads, unsafe_seed
-            See `PrivateTable`.
+        n_threads, unsafe_seed, account
+            See `PrivateTable`. An account that has the charges of the release already takes only the further ones.
 
         Raises
         ------
+        BudgetError
+            If the account has less left.
         ValueError
             If the budget is in another unit or less than that of the release, the records are weighted, or their
             domain is another one.
@@ -626,9 +637,12 @@ class Release(Released[Model_co]):
             ledger.charge(line.what, line.on, line.law, within=within)
         if self.not_private:
             ledger.mark_not_private(self.not_private)
-        table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, unsafe_seed=unsafe_seed)
-        if table.domain != self.model.domain:
-            raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
+        how: dict[str, Any] = {"n_threads": n_threads, "unsafe_seed": unsafe_seed}
+        with resumed(account, self.account, ledger, self.privacy, self.mechanism) as run:
+            table = PrivateTable(data, self.privacy, ledger, account=run, **how)
+            table.ends_run = True
+            if table.domain != self.model.domain:
+                raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
         table.schema = table.schema or self.schema
         return table
 

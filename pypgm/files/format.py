@@ -203,6 +203,16 @@ _LAYOUT = Record(
         "crlf?": (bool, "whether lines of a CSV file end in CR and LF"),
     },
 )
+_ACCOUNT = Record(
+    "An account's entry",
+    {
+        "name": (str, "of the account"),
+        "identity": (str, "a number in hexadecimal digits that no other account has"),
+        "run": (int, "its number in the account, from 1"),
+        "unit": ({"rho", "epsilon"}, "of the account"),
+        "amount": (_NUMBER, "what the run reserved"),
+    },
+)
 _RELEASE = Record(
     "A release",
     {
@@ -217,6 +227,7 @@ _RELEASE = Record(
         "schema?": (object, "of the table, as a schema file has it"),
         "layout?": (_LAYOUT, "of the table"),
         "kind?": ({"network", "field"}, "of release, where it has a class of its own"),
+        "account?": (_ACCOUNT, "whose budget it spent"),
         "unmeasured?": ({*get_args(Unmeasured)}, "why pairs were left out; not asked where the file does not say"),
         "key?": (str, "key of the job that made it"),
     },

@@ -301,6 +301,7 @@ class Ledger(LedgerReport):
         self._check_process(named)
         with self._lock:
             self._check(named, exact_sum(line.cost for line in lines), exact_sum(line.delta for line in lines))
+            (self._observer or the_observer()).entering(self, lines)
             for line in lines:
                 self._enter(line)
         return lines

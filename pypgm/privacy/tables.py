@@ -16,8 +16,13 @@ from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.opened import opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
+<<<<<<< HEAD
 from pypgm.errors import table_checked
 from pypgm.privacy.arguments import as_budget, one_relation
+=======
+from pypgm.privacy.account_run import as_account, charged_to, reserved
+from pypgm.privacy.arguments import as_budget, one_relation, relation_of
+>>>>>>> w60-account
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed
 from pypgm.privacy.ledger import Ledger
@@ -49,7 +54,7 @@ Call = Mapping[str, Any]
 """Arguments of a learner's call by name, except the records."""
 
 _RESERVED = 10  # part of delta for finding unlisted values: a tenth
-_OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "unsafe_seed"}
+_OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "account", "unsafe_seed"}
 """Arguments that a private table fixes already."""
 
 
@@ -95,7 +100,7 @@ def takes_any_table(
     """
 
     def expanded(learner: L) -> L:
-        signature = inspect.signature(learner)
+        signature, name = inspect.signature(learner), _released_name(learner)
 
         @functools.wraps(learner)
         def called(
@@ -115,13 +120,25 @@ def takes_any_table(
                     return prepared(called, open_source(handed.take()), known, call, options_for=options_for)()
                 if handed.domain is not None:  # a table without a schema is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
-                return learner(handed, **call, **({} if schema is None else {"schema": schema}))
+                if schema is not None:
+                    call["schema"] = schema
+                if call.get("account") is None or handed.is_open:  # an open table has its account, if any
+                    return learner(handed, **call)
+                budget = as_budget(*(call.get(name) for name in ("epsilon", "delta", "budget")))
+                with reserved(call["account"], budget, name) as run:
+                    return learner(handed, **(call | {"account": run}))
             finally:
                 handed.drop()
 
         return with_options(options, defaults)(cast("L", called))
 
     return expanded
+
+
+def _released_name(learner: Callable[..., object]) -> str:
+    """Return the name of a learner in its releases: that of a mechanism alone, of others with their package."""
+    package = learner.__module__.split(".")[1]
+    return learner.__name__ if package == "mechanisms" else f"{package}.{learner.__name__}"
 
 
 def _by_name(signature: inspect.Signature, arguments: Sequence[Any], given: Call) -> dict[str, Any]:
@@ -159,6 +176,8 @@ def prepared(
     """
     relation, known = one_relation(call.get("neighbours"), call.get("privacy")), schema.provisional
     known.check_there()
+    if (account := as_account(call.get("account"))) is not None:  # again, in a transaction, where the run is charged
+        account.check(relation_of(relation, known))
     budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
@@ -169,12 +188,15 @@ def prepared(
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:
-        table, ledger = held.pop(), Ledger(budget)
-        closed = settle(schema, table.values, relation, ledger, sampler=sampler)
-        private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler)
-        del table  # tracebacks from here on do not hold the records
-        with private:
-            return learner(private, **_left(call))
+        with reserved(call.get("account"), budget, _released_name(learner)) as run:
+            table, ledger = held.pop(), Ledger(budget)
+            if run is not None:
+                charged_to(run, ledger, relation_of(relation, schema))
+            closed = settle(schema, table.values, relation, ledger, sampler=sampler)
+            private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler, account=run)
+            del table  # tracebacks from here on do not hold the records
+            with private:
+                return learner(private, **_left(call))
 
     def read_to_the_end() -> R:
         try:
