@@ -87,11 +87,17 @@ class Place:
     ) -> None:
         self._clear()
 
-    def keep(self, release: Release) -> Path:
+    def keep(self, release: Release, entered: Callable[[Path], None] = lambda _: None) -> Path:
         """Write a release, whole and flushed to the disk, and return its path.
 
         If its own place is full or gone, the release goes to the working directory, the directory for temporary files
         or home, and the error names the path.
+
+        Parameters
+        ----------
+        release : Release
+        entered : callable
+            Receives the path as soon as the release is there.
 
         Raises
         ------
@@ -104,10 +110,11 @@ class Place:
             self._draft.replace(self._claim.path)
         except OSError as error:
             self._clear()
-            raise OSError(f"{self.path}: {error.strerror}; {self._elsewhere(packed, release)}") from None
+            raise OSError(f"{self.path}: {error.strerror}; {self._elsewhere(packed, release, entered)}") from None
+        entered(self.path)
         return self.path
 
-    def _elsewhere(self, packed: bytes, release: Release) -> str:
+    def _elsewhere(self, packed: bytes, release: Release, entered: Callable[[Path], None]) -> str:
         """Keep a release in another place, and return the message."""
         price = budget_text(release.ledger.budget)
         for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
@@ -118,6 +125,7 @@ class Place:
                 with contextlib.suppress(OSError):
                     path.unlink(missing_ok=True)
             else:
+                entered(path)
                 return f"the release, paid for with {price}, is whole in {path}{self._go_on(path)}"
         return f"no other disk takes the release either, for which {price} is spent"
 

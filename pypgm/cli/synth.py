@@ -34,7 +34,7 @@ from pypgm.cli.arguments import (
     workload_named,
 )
 from pypgm.cli.claim import Claim
-from pypgm.cli.job import earlier_release, job_key
+from pypgm.cli.job import Job
 from pypgm.cli.place import Place, default_place
 from pypgm.cli.printing import json_text, tell
 from pypgm.cli.stopping import STOPPING
@@ -42,6 +42,7 @@ from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.sources.source import open_source
 from pypgm.domain import Domain
 from pypgm.mechanisms.tables import prepared
+from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
 from pypgm.reporting.facts import Facts
@@ -113,6 +114,11 @@ def add_to(commands: Verbs) -> None:
     add_reading(synth)
     synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="seconds after which the estimate ends")
     synth.add_argument(
+        "--account",
+        metavar="ACCOUNT",
+        help="account of the table's budget, from which this run takes its own: a file, or a postgresql:// URL",
+    )
+    synth.add_argument(
         "--key",
         metavar="TEXT",
         help="key of the job: a call whose key the release has already returns that release and spends nothing "
@@ -134,31 +140,38 @@ class PaidError(Exception):
 def _synth(arguments: argparse.Namespace) -> None:
     file = arguments.model or default_place(arguments.table, arguments.out)
     schema = _checked(arguments, file)
-    key, is_written = job_key(arguments, schema), has_contents(arguments.out)
-    if (earlier := earlier_release(file, key, arguments)) is not None:
-        _complete(arguments, earlier, Path(file))
+    job, is_written = Job(arguments, schema, file), has_contents(arguments.out)
+    if (earlier := job.earlier()) is not None:
+        _complete(arguments, *earlier)
         return
     if is_written:  # looked at before the release, which another run may be writing: its records come last
         check_new(arguments.out)
-    mechanism_run = _prepared(arguments, schema)
-    arguments.steps.step("opened", key=key)
-    expected = _bytes_of_pairs(schema.provisional.domain)
-    with Claim(arguments.out), Place(file, expected, partial(_way_on, arguments)) as place:
-        with arguments.steps.following(alone=not _talks(arguments)):
-            release = replace(mechanism_run(), key=key)
-        # From here on everything depends on the records through the release alone.
-        del mechanism_run
-        stop_if_interrupted(release)
-        with STOPPING.held():
-            kept = place.keep(release)
-        arguments.steps.step("kept", release=str(kept), digest=release.digest)
+    with Claim(arguments.out):
+        release, kept = _paid(arguments, schema, job)
         synthetic = _written(arguments, release, kept)
     _present(arguments, release, synthetic, kept)
 
 
+def _paid(arguments: argparse.Namespace, schema: Schema | OpenSchema, job: Job) -> tuple[Release, Path]:
+    """Reserve a place and a budget, read the table, spend the budget on it, and keep the release."""
+    expected = _bytes_of_pairs(schema.provisional.domain)
+    with Place(job.file, expected, partial(_way_on, arguments)) as place, job.reserved() as reservation:
+        mechanism_run = _prepared(arguments, schema, reservation)
+        arguments.steps.step("opened", key=job.key)
+        with arguments.steps.following(alone=not _talks(arguments)):
+            release = replace(mechanism_run(), key=job.key)
+        # From here on everything depends on the records through the release alone.
+        del mechanism_run
+        stop_if_interrupted(release)
+        with STOPPING.held():
+            kept = place.keep(release, partial(job.keep, release))
+        arguments.steps.step("kept", release=str(kept), digest=release.digest)
+    return release, kept
+
+
 def _checked(arguments: argparse.Namespace, file: str) -> Schema | OpenSchema:
     """Check where results go and how many, start the log, and return the schema."""
-    inputs = [arguments.table, arguments.schema]
+    inputs = [arguments.table, arguments.schema, *([arguments.account] if arguments.account else [])]
     check_places([*inputs, arguments.out, file], [arguments.log])
     arguments.steps.start(arguments.verb)
     check_places(inputs, [arguments.out], TABLES, may_exist=True)
@@ -243,7 +256,9 @@ def _talks(arguments: argparse.Namespace) -> bool:
     return sys.stderr.isatty() and not arguments.quiet
 
 
-def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Callable[[], Release]:
+def _prepared(
+    arguments: argparse.Namespace, schema: Schema | OpenSchema, account: Reservation | None = None
+) -> Callable[[], Release]:
     """Read the table, and return a function that spends the budget on it."""
     workload = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
     progress = _talks(arguments) or arguments.log is not None
@@ -256,7 +271,8 @@ def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Cal
             mechanism=arguments.mechanism,
             neighbours=arguments.neighbours,
             ignore_extra=arguments.ignore_extra,
-            options={"workload": workload, "time_limit": arguments.time_limit, "progress": progress},
+            options={"workload": workload, "time_limit": arguments.time_limit, "progress": progress}
+            | ({} if account is None else {"account": account}),
         )
 
 

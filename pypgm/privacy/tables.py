@@ -16,13 +16,9 @@ from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.opened import opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
-<<<<<<< HEAD
 from pypgm.errors import table_checked
-from pypgm.privacy.arguments import as_budget, one_relation
-=======
 from pypgm.privacy.account_run import as_account, charged_to, reserved
 from pypgm.privacy.arguments import as_budget, one_relation, relation_of
->>>>>>> w60-account
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed
 from pypgm.privacy.ledger import Ledger
