@@ -54,6 +54,8 @@ examples:
       the probabilities of age and sex among people of high income
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9
       what that budget would buy, before anything is spent
+  pypgm account create people.account --epsilon 3 --delta 1e-8
+      a budget from which all runs on a table take theirs
   pypgm info people.pgm
       what a release guarantees, measured and holds
   pypgm report people.pgm --out report.html
@@ -90,7 +92,9 @@ _STATUSES_OF: tuple[tuple[type[BaseException], int], ...] = (
 )
 """Exit status of the first class that an error is of; 1 for others."""
 _EXPONENT = re.compile(r"-[\d.]+[eE][+-]?\d+")  # a negative number with one
-_VERBS = ("schema", "plan", "synth", "sample", "query", "info", "report", "compare", "demo", "completion")
+_VERBS = (
+    *("schema", "plan", "account", "synth", "sample", "query", "info", "report", "compare", "demo", "completion"),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
