@@ -27,8 +27,8 @@ examples:
   pypgm account settle people.account 2 --by "A. Smith" --why "the machine was restarted"
 """
 _CREATE = """\
-Make an account, or say that it is there. Runs under --account then have to name the same table, if one is named here, the
-same columns of a person and the same neighbour relation; where these are left out, the first run decides about them.
+Make an account; one that is there with the same budget stays as it is. If a table is named, runs have to give the same
+name. The columns that name a person and the neighbour relation are those of the first run, unless they are given.
 """
 _RESERVE = """\
 Take budget for a release that is made by other means. It counts as spent for as long as the run is not settled.
