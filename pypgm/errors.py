@@ -15,8 +15,8 @@ __all__ = [
     "ImpossibleEvidenceError",
     "ModelTooLargeError",
     "OlderFileWarning",
+    "ReadingError",
     "ReleaseError",
-    "SourceError",
     "TableError",
     "TimeLimitWarning",
     "WeakGuaranteeWarning",
@@ -56,12 +56,12 @@ class OlderFileWarning(UserWarning):
     """A release file of an older version has no digest: a change is noticed only if the file contradicts itself."""
 
 
+class ReadingError(ValueError):
+    """A package that reads a table failed: the file is damaged, or its engine; the message has only the error's type."""
+
+
 class ReleaseError(RuntimeError):
     """A step failed after it was charged; the reason may depend on the records, and is not reported."""
-
-
-class SourceError(ValueError):
-    """A package that reads a table failed: the file is damaged, or the engine or the connection to it failed."""
 
 
 class TableError(ValueError):
@@ -85,7 +85,7 @@ def table_checked() -> Iterator[None]:
     """Turn each ``ValueError`` of reading a table into a `TableError`, except one of the package that reads it."""
     try:
         yield
-    except (SourceError, TableError):
+    except (ReadingError, SourceError, TableError):
         raise
     except ValueError as error:
         raise TableError(str(error)) from None
