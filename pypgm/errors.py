@@ -17,6 +17,7 @@ __all__ = [
     "OlderFileWarning",
     "ReadingError",
     "ReleaseError",
+    "SourceError",
     "TableError",
     "TimeLimitWarning",
     "WeakGuaranteeWarning",
@@ -62,6 +63,10 @@ class ReadingError(ValueError):
 
 class ReleaseError(RuntimeError):
     """A step failed after it was charged; the reason may depend on the records, and is not reported."""
+
+
+class SourceError(ValueError):
+    """A table changed while it was counted, or the connection to it is lost: no value of a record decides that."""
 
 
 class TableError(ValueError):

@@ -18,7 +18,8 @@ from pypgm.data.columns.numbers import Integer
 from pypgm.data.schema.one_of import Block
 from pypgm.data.schema.person import NO_KEY, Person
 from pypgm.data.schema.schema import SchemaLike, as_schema
-from pypgm.data.sources.counted import CountedTable
+from pypgm.data.sources.connection import connection_of, with_connection
+from pypgm.data.sources.counted import CHANGED, CountedTable
 from pypgm.data.sources.encoding import name_problems, refuse
 from pypgm.data.sources.engine_codes import (
     UnfitError,
@@ -34,6 +35,7 @@ from pypgm.data.sources.engine_numbers import Expression, call
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 from pypgm.domain import Clique, Domain, listed
+from pypgm.errors import SourceError
 
 _WITH_MD5 = {"duckdb", "postgres", "risingwave", "pyspark", "databricks", "snowflake"}
 
@@ -214,7 +216,9 @@ class EngineTable(CountedTable):
     Notes
     -----
     One call of `count` is one query with GROUPING SETS, or, in an engine without them, of one part for each marginal;
-    earlier counts are used again. docs/your_table.md lists what each engine counts and refuses.
+    earlier counts are used again. In PostgreSQL and DuckDB, all counts until a private table is closed, or until
+    `end_snapshot`, are read in one transaction, and nothing can be written over the connection meanwhile.
+    docs/your_table.md lists what each engine counts and refuses.
 
     Examples
     --------
@@ -223,6 +227,7 @@ class EngineTable(CountedTable):
     >>> release = pypgm.mechanisms.wide(table, epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
 
+    @with_connection
     def __init__(self, table: Expression, schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         ibis = imported("ibis", "a table of an engine", "ibis")
         if not isinstance(table, ibis.Table):
@@ -230,6 +235,7 @@ class EngineTable(CountedTable):
         super().__init__(as_schema(schema))
         self._ibis = ibis
         self._backend = guarded("asking for the engine", table.get_backend)
+        self._connection = connection_of(self._backend)
         names = guarded("asking the engine for its columns", lambda: list(table.columns))
         problems = name_problems(self.schema.reading, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         refuse("the table", problems)
@@ -268,6 +274,10 @@ class EngineTable(CountedTable):
         part._n_records = int(count)
         return part
 
+    def end_snapshot(self) -> None:
+        """End the transaction in which the engine is read; a later count begins another."""
+        self._connection.end()
+
     def _query_of(self, records: Expression) -> str:
         query: str = guarded("writing a query of codes", lambda: self._backend.compile(records))
         return f"({query})"
@@ -281,7 +291,7 @@ class EngineTable(CountedTable):
             if any(((codes[a] < 0) | (codes[a] >= self.domain.size(a))).any() for a in clique) or (
                 counts.sum() != self.n_records
             ):
-                raise ValueError("the table changed while it was counted")
+                raise SourceError(CHANGED)
             np.add.at(table, _cells(self.domain, clique, codes), counts)
 
     def _checked(self) -> int:
@@ -384,7 +394,7 @@ class EngineTable(CountedTable):
             answer = self._backend.sql(query, schema=schema).to_pyarrow()
             return {n: answer[n].cast("float64").to_numpy(zero_copy_only=False) for n in names}
 
-        return guarded("counting in the engine", columns)
+        return self._connection.read("counting in the engine", columns)
 
 
 def _cells(domain: Domain, clique: Clique, codes: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:

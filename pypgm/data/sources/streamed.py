@@ -14,7 +14,7 @@ from pypgm.data import tabulate
 from pypgm.data.columns.values import WHITE_SPACE
 from pypgm.data.schema.person import Person, Selection, blake2b
 from pypgm.data.schema.schema import Schema, SchemaLike, as_schema
-from pypgm.data.sources.counted import CountedTable
+from pypgm.data.sources.counted import CHANGED, CountedTable
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.duckdb_file import quoted
 from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
@@ -33,12 +33,12 @@ from pypgm.data.sources.source import (
 )
 from pypgm.data.sources.table import csv_names, csv_pieces
 from pypgm.domain import Clique
+from pypgm.errors import SourceError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
-_DROPPED = " changed while it was counted"
 _RELATION = "reading the relation"
 
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
@@ -88,9 +88,19 @@ class StreamedTable(CountedTable):
         self._chosen: tuple[NDArray[np.bool_], bytes] | None = None  # which records, and a digest of all persons' keys
         problems = name_problems(self.schema.reading, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         refuse("the table", problems)
-        every = (*self.schema.key_columns, *self.domain.attributes)
-        self._n_records = sum(len(codes[self.domain.attributes[0]]) for codes in self._read(every, _ROWS, "the table"))
+        self._open()
         self.schema.check_rules(self)
+
+    def _open(self) -> None:
+        """Read all records, refuse those that do not fit, and count what is counted best in this pass."""
+        attributes = self.domain.attributes
+        cliques = [] if self.schema.person else self._at_opening()
+        tables = self._empty(cliques, 0)
+        self._n_records = 0
+        for codes in self._read((*self.schema.key_columns, *attributes), _ROWS, "the table"):
+            self._n_records += len(codes[attributes[0]])
+            self._add(codes, cliques, tables, 0)
+        self._keep_all(cliques, tables)
 
     def kept(self, secret: bytes) -> StreamedTable:
         """Return the records that are kept of each person, chosen in one pass over all columns.
@@ -102,7 +112,7 @@ class StreamedTable(CountedTable):
             raise ValueError("the schema names no person")
         digest = blake2b()
         with Selection(person.at_most) as selection:
-            for codes in self._read((*person.columns, *self.domain.attributes), _ROWS, f"the table{_DROPPED}"):
+            for codes in self._read((*person.columns, *self.domain.attributes), _ROWS, CHANGED):
                 keys = person.keys(codes)
                 digest.update(keys.tobytes())
                 selection.add(keys, (codes[name] for name in self.domain))
@@ -114,23 +124,38 @@ class StreamedTable(CountedTable):
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         needed = self.domain.canonical({a for clique in cliques for a in clique}) or self.domain.attributes[:1]
         rows = max(_ROWS, sum(table.size for table in tables))
-        seen = 0
-        for codes in self._codes(needed, rows, f"the table{_DROPPED}"):
-            lengths = set(map(len, codes.values()))
-            if len(lengths) != 1:
-                raise ValueError(f"the table{_DROPPED}")
-            seen += lengths.pop()
-            for i, more in enumerate(tabulate.count(codes, self.domain, cliques, n_threads)):
-                np.add(tables[i], more, out=tables[i])
-        if seen != self.n_records:
-            raise ValueError(f"the table{_DROPPED}")
+        for codes in self._codes(needed, rows, CHANGED):
+            self._add(codes, cliques, tables, n_threads)
+
+    def _add(
+        self,
+        codes: dict[str, NDArray[Any]],
+        cliques: Sequence[Clique],
+        tables: Sequence[NDArray[np.int64]],
+        n_threads: int,
+    ) -> None:
+        """Add the records of a piece to the tables of some cliques."""
+        for i, more in enumerate(tabulate.count(codes, self.domain, cliques, n_threads)):
+            np.add(tables[i], more, out=tables[i])
 
     def codes_of(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         """Return the codes of some columns, piece by piece, in the order of the records."""
-        return self._codes(names, _ROWS, f"the table{_DROPPED}")
+        return self._codes(names, _ROWS, CHANGED)
 
     def _codes(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the codes of some columns for the kept records."""
+        """Yield the codes of some columns for the kept records; `SourceError` unless they are as many as before."""
+        n_seen = 0
+        for codes in self._codes_now(names, rows, what):
+            lengths = set(map(len, codes.values()))
+            if len(lengths) != 1:
+                raise SourceError(what)
+            n_seen += lengths.pop()
+            yield codes
+        if n_seen != self.n_records:
+            raise SourceError(what)
+
+    def _codes_now(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield the codes of some columns for the kept records, however many there are now."""
         if self._chosen is None or self.schema.person is None:
             yield from self._read(names, rows, what)
             return
@@ -142,10 +167,10 @@ class StreamedTable(CountedTable):
             here = is_kept[first : first + len(keys)]
             first += len(keys)
             if len(here) != len(keys):
-                raise ValueError(what)
+                raise SourceError(what)
             yield {name: codes[name][here] for name in names}
         if digest.digest() != expected:
-            raise ValueError(what)
+            raise SourceError(what)
 
     def _read(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield the codes of some columns, about `rows` rows at a time: small files are put together."""
@@ -275,15 +300,28 @@ def _key_in_duckdb(name: str, kind: str) -> str:
 def _scanned(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTable:
     """Return a table in pieces; the order and the types of columns may differ between its files."""
     files = source.files if isinstance(source, FileList) else [source]
+    versions = [file.version for file in files]
     names = [_names_in(file, schema, ignore_extra) for file in files]
     reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = {name: reading[name] for name in wanted}
-        for file in files:
+        for file, version in zip(files, versions, strict=True):
+            _check_unchanged(file, version)
             yield from csv_pieces(file, columns, rows) if isinstance(file, CsvFile) else file.pieces(wanted, rows)
+            _check_unchanged(file, version)
 
     return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
+
+
+def _check_unchanged(file: Source, version: object) -> None:
+    """Raise `SourceError` if a file is gone, or another than when its table was opened."""
+    try:
+        now = file.version
+    except OSError as error:
+        raise SourceError(f"{file.name} cannot be reached any more: {type(error).__name__}") from None
+    if now != version:
+        raise SourceError(f"{file.name} changed while it was counted")
 
 
 def _names_in(file: Source, schema: Schema, ignore_extra: bool) -> list[str]:
