@@ -58,7 +58,7 @@ class OlderFileWarning(UserWarning):
 
 
 class ReadingError(ValueError):
-    """A package that reads a table failed: the file is damaged, or its engine; the message has only the error's type."""
+    """A package that reads a table failed, as for a damaged file; the message has only the type of its error."""
 
 
 class ReleaseError(RuntimeError):

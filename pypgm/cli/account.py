@@ -65,7 +65,7 @@ def add_to(commands: Verbs) -> None:
     reserve.add_argument("--what", metavar="TEXT", required=True, help="name of the release")
     reserve.add_argument("--key", metavar="TEXT", default="", help="key, under which nothing more can be reserved")
     settle = _added(steps, "settle", _settle, "settle a run that was killed", _SETTLE)
-    settle.add_argument("run", metavar="RUN", type=as_rows, help="number of the run, see show")
+    settle.add_argument("number", metavar="RUN", type=as_rows, help="number of the run, see show")
     widen = _added(steps, "widen", _widen, "replace the budget by a larger one", _WIDEN)
     _add_amounts(widen)
     close = _added(steps, "close", _close, "let no run begin any more")
@@ -142,7 +142,7 @@ def _reserve(arguments: argparse.Namespace) -> None:
 
 def _settle(arguments: argparse.Namespace) -> None:
     account = Account(arguments.account)
-    run = account.settle(arguments.run, by=arguments.by, why=arguments.why)
+    run = account.settle(arguments.number, by=arguments.by, why=arguments.why)
     spent = f"{account.unit} {short(run.spent)} spent, {short(run.amount - run.spent)} given back"
     present(arguments, run.to_dict(), [f"run {run.run} is settled: {spent}"])
 

@@ -32,7 +32,7 @@ class Log:
     """
 
     def __init__(self, path: str | None) -> None:
-        self._path = path
+        self._path, self._ending = path, contextlib.ExitStack()
         self._file: IO[str] | None = None
         self._run, self._started, self._progress_at = os.urandom(4).hex(), now(), -_BETWEEN
 
@@ -42,11 +42,19 @@ class Log:
             self._file = open(self._path, "a", encoding="utf-8")  # noqa: SIM115 - until the command ends
             time = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
             self.step("started", time=time, verb=verb, pypgm=__version__)
+            self._ending.enter_context(_records_to(self._record))
 
     def step(self, step: str, **facts: object) -> None:
         """Write a line."""
+        self._write(step, {"seconds": round(now() - self._started, 3), **facts})
+
+    def _record(self, level: str, message: str) -> None:
+        """Write a record of the package's logger, without a time: it may come while records are read."""
+        self._write(level, {"message": message})
+
+    def _write(self, step: str, facts: dict[str, object]) -> None:
         if self._file is not None:
-            line = {"run": self._run, "step": step, "seconds": round(now() - self._started, 3), **facts}
+            line = {"run": self._run, "step": step, **facts}
             with contextlib.suppress(OSError):
                 self._file.write(escaped_json(json.dumps(line, ensure_ascii=False)) + "\n")
                 self._file.flush()
@@ -54,6 +62,7 @@ class Log:
     def end(self, status: int, message: str) -> None:
         """Write the last line, with the exit status and the message of the error, if any."""
         self.step("ended", status=status, **({"error": message} if message else {}))
+        self._ending.close()
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -75,6 +84,23 @@ class Log:
         if now() - self._progress_at >= _BETWEEN:
             self._progress_at = now()
             self.step("progress", what=what, text=text(), **({} if share is None else {"share": round(share, 4)}))
+
+
+@contextlib.contextmanager
+def _records_to(write: Callable[[str, str], None]) -> Iterator[None]:
+    """Pass the records of the logger ``pypgm``, such as of a connection that is opened again, to a function."""
+    import logging  # a mebibyte, of use here alone
+
+    class _Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            write(record.levelname.lower(), record.getMessage())
+
+    handler = _Handler(logging.WARNING)
+    logging.getLogger("pypgm").addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger("pypgm").removeHandler(handler)
 
 
 class _Charges(Observer):
