@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from pypgm._base.clock import standing_still
 from pypgm._base.memory import short
 from pypgm._base.progress import Bar
 from pypgm._base.signatures import split_options
@@ -276,7 +277,8 @@ def entered(
         budget_of(None, None, table.ledger.budget)
         return table
     ledger, relation = shown_ledger(budget_of(epsilon, delta, budget), bar), one_relation(neighbours, privacy)
-    return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed, account=account)
+    with standing_still:
+        return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed, account=account)
 
 
 def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
