@@ -73,17 +73,20 @@ def pure_cost(rho: Fraction, largest: Fraction, left: Fraction) -> Fraction:
     >>> [round(float(pure_cost(rho, rho, Fraction(1))), 6) for rho in (small, all_of_it)]
     [0.010025, 1.047198]
     """
+    if not rho:
+        return rho
     alone = _HALF_PI * rho
     spare = left - rho
     square = spare * spare - rho * largest
     if spare > 0 and square >= 0:
-        after = (spare + isqrt_down(square, BITS)) / 2
+        # With the bits that the difference below cancels, what `pure_steps` buys for an amount costs no more than it.
+        after = (spare + isqrt_down(square, BITS + int(left / rho).bit_length())) / 2
         alone = min(alone, left - after)
-    return significant_up(alone, BITS) if alone else alone
+    return significant_up(alone, BITS)
 
 
 def fixed_cost(gaussian: Fraction, steps: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
-    """Return the cost of Gaussian noise and steps of bounded loss, all of them fixed beforehand, and nothing after them.
+    """Return the cost of Gaussian noise and steps of bounded loss, all of them fixed beforehand, and of nothing else.
 
     Such steps may be sorted. The Gaussian noise is put last, before it some of the smallest other steps, at the cost
     that they have alone, and the rest first.
