@@ -12,12 +12,13 @@ from functools import lru_cache
 
 from pypgm.privacy.rational import exact_sum, isqrt_down, significant_down, significant_up
 
-__all__ = ["BITS", "fixed_cost", "gaussian_cost", "gaussian_variance", "pure_cost", "pure_steps"]
-
 BITS = 64  # significant bits of costs: dyadic rationals, whose sums stay short
 _HALF_PI = Fraction(355, 226)  # above pi / 2, by 9e-8 of it
 _SLACK = 1 - Fraction(1, 1 << 56)  # of an amount, for costs that are rounded up to `BITS`
 _LEAST_VARIANCE = Fraction(1, 2)  # of the sharp bound
+_SMALL = Fraction(1, 1 << 20)  # for which three terms of the variance are exact to 46 bits
+_STEPS = 6
+_NEWTON = Fraction(1, 1 << 46)  # above the rounding of the last step
 _DEAREST = Fraction(73, 30)  # at least mu^2 for a change of 1, by the sharp bound, at the least variance
 
 
@@ -49,9 +50,15 @@ def gaussian_variance(amount: Fraction, squared_sensitivity: int) -> Fraction:
     True
     """
     squared_mu = 2 * amount * _SLACK / squared_sensitivity
-    if squared_mu <= _DEAREST:
+    if squared_mu > _DEAREST:
+        return min(4 / squared_mu, _LEAST_VARIANCE)
+    if squared_mu < _SMALL:
         return 1 / squared_mu + Fraction(1, 12) + squared_mu / 50
-    return min(4 / squared_mu, _LEAST_VARIANCE)
+    wanted = float(squared_mu)
+    x = wanted  # 1 / variance, the root of x + x^2 / 12 + x^3 / 80, which Newton's method reaches from above
+    for _ in range(_STEPS):
+        x -= (x * (1 + x * (1 + 0.15 * x) / 12) - wanted) / (1 + x * (1 + 0.225 * x) / 6)
+    return 1 / (Fraction(x) * (1 - _NEWTON))
 
 
 def pure_cost(rho: Fraction, largest: Fraction, left: Fraction) -> Fraction:
