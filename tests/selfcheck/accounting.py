@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.privacy.budget import Budget, Unit
+from pypgm.privacy.gdp import gdp_epsilon
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
@@ -145,6 +147,17 @@ def check_accounting_library() -> Finding:
         count += 1
         if ours > theirs + 1e-9:
             defects.append(("accounting", f"{times} x sigma {sigma}, delta {delta}: {ours:.9g}, theirs {theirs:.9g}"))
+        defects.extend(_against_curve(times, sigma, delta))
     return finding(
         "accounting library", "dp-accounting", defects, f"{count} Gaussian ledgers, ours at most theirs + 1e-9"
     )
+
+
+def _against_curve(times: int, sigma: float, delta: float) -> Found:
+    """Compare the epsilon of Gaussian noise with the one of the library's curve of continuous noise, in doubles."""
+    pld = importlib.import_module("dp_accounting.pld.privacy_loss_mechanism")
+    rho = times / (2 * Fraction(sigma) ** 2)
+    ours = gdp_epsilon(rho, delta)
+    theirs = float(pld.GaussianPrivacyLoss(sigma / math.sqrt(times)).get_delta_for_epsilon(ours))
+    if not (ours == 0 or abs(theirs / delta - 1) < 1e-6):
+        yield "accounting", f"{times} x sigma {sigma}: {ours:.9g} has delta {delta:g}, theirs {theirs:.9g}"

@@ -23,7 +23,29 @@ from selfcheck.losses import Losses
 Found = Iterator[tuple[str, str]]
 Floats = NDArray[np.float64]
 
-_VARIANCES = tuple(map(Fraction, "1/50 1/10 1/5 2/5 49/100 1/2 11/20 3/5 3/4 1 3/2 2 5 17 100 1000".split()))
+_VARIANCES = tuple(
+    map(
+        Fraction,
+        [
+            "1/50",
+            "1/10",
+            "1/5",
+            "2/5",
+            "49/100",
+            "1/2",
+            "11/20",
+            "3/5",
+            "3/4",
+            "1",
+            "3/2",
+            "2",
+            "5",
+            "17",
+            "100",
+            "1000",
+        ],
+    )
+)
 _REACH = 9  # standard deviations as far as which steps are compared, and at most _TAIL of them
 _TAIL = 12
 _COMPARED = Decimal(10) ** -60
@@ -88,8 +110,8 @@ def check_inverses(points: int = 300) -> Finding:
         amount, squared = Fraction(float(10 ** rng.uniform(-8, 2))), int(rng.integers(1, 10**4))
         variance = gaussian_variance(amount, squared)
         spent = gaussian_cost(variance, squared)
-        # The bound is sharp from a variance of 1/2 on.
-        if not (amount * Fraction(99, 100) if variance > Fraction(1, 2) else 0) <= spent <= amount:
+        # The inverse is sharp for larger variances alone.
+        if not (amount * Fraction(99, 100) if variance > 2 else 0) <= spent <= amount:
             defects.append(("accounting", f"noise for {float(amount):.9g} costs {float(spent):.9g}"))
         left = amount * Fraction(float(10 ** rng.uniform(0, 4))) if rng.random() < 0.8 else amount
         steps = int(rng.integers(1, 400))
