@@ -84,7 +84,7 @@ def _foundations() -> list[Check]:
     checks += [partial(check_time_limit, name, *how) for name in LIMITED for how in ((), SLOW)]
     checks += [check_scores, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
-    checks += [check_exact_loss, check_conversions, partial(check_conversions, gdp_epsilon, gdp_rho, gdp_delta)]
+    checks += [check_exact_loss, check_conversions, partial(check_conversions, gdp_epsilon, gdp_rho, gdp_delta, 17)]
     checks += [check_line_costs, check_accounting_library]
     checks += [check_command, partial(check_command, ("--rows", "50", "--quiet"))]
     return [*checks, *_steps()]

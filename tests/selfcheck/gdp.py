@@ -23,31 +23,8 @@ from selfcheck.losses import Losses
 Found = Iterator[tuple[str, str]]
 Floats = NDArray[np.float64]
 
-_VARIANCES = tuple(
-    map(
-        Fraction,
-        [
-            "1/50",
-            "1/10",
-            "1/5",
-            "2/5",
-            "49/100",
-            "1/2",
-            "11/20",
-            "3/5",
-            "3/4",
-            "1",
-            "3/2",
-            "2",
-            "5",
-            "17",
-            "100",
-            "1000",
-        ],
-    )
-)
-_REACH = 9  # standard deviations as far as which steps are compared, and at most _TAIL of them
-_TAIL = 12
+_VARIANCES = [Fraction(n, 20) for n in (1, 4, 8, 10, 11, 12, 15, 20, 30, 40, 100, 340, 2000, 20000)] + [Fraction(1, 50)]
+_REACH = 9  # standard deviations, as far as which steps are compared
 _COMPARED = Decimal(10) ** -60
 
 
