@@ -68,7 +68,7 @@ def _sequence(path: Path, number: int) -> Found:
         if act < 2 or run is None:
             if act == 1:  # all that is left, or hardly more
                 left = _LIMIT - sum(run.taken()[0] for run in runs)
-                amount = left + _BIT * int(rng.integers(2)) or amount
+                amount = max(left, Fraction(0)) + _BIT * int(rng.integers(2)) or amount
             yield from _reserve(account, runs, amount, delta)
         elif act < 6:
             yield from _charge(run, amount, delta)
