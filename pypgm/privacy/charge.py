@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from pypgm.privacy.budget import Unit, check_new
-from pypgm.privacy.laws import Law, law_of, own_law
-from pypgm.privacy.rational import Number, as_fraction, significant_down
+from pypgm.privacy.costs import fixed_cost
+from pypgm.privacy.laws import DiscreteGaussian, Law, law_of, own_law
+from pypgm.privacy.rational import Number, as_fraction, exact_sum, significant_down
 
 COUNTING = "counting groups of columns"
 """Purpose of a measurement of any number of columns."""
@@ -173,6 +174,16 @@ def purpose_of(charge: Charge) -> str:
         return _PURPOSES.get(charge.what, charge.what)
     of_bins = name.endswith(_QUANTILES)
     return f"finding the {'bins' if of_bins else 'values'} of {name.removesuffix(_QUANTILES)}"
+
+
+def fixed_amount(lines: Sequence[Charge]) -> Fraction:
+    """Return the amount of Gaussian differential privacy of lines that were fixed beforehand, and of nothing else.
+
+    It may be more than what they cost in a ledger, whose rest is counted on as noise to come.
+    """
+    noise = [line.law for line in lines if isinstance(line.law, DiscreteGaussian)]
+    others = [line.law.bounded for line in lines if not isinstance(line.law, DiscreteGaussian)]
+    return fixed_cost(exact_sum(law.gdp_cost(Fraction(0)) for law in noise), others)
 
 
 _LEFT_BITS = 48  # of what was left

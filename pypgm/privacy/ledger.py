@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Sequence
@@ -196,17 +195,6 @@ class Ledger(LedgerReport):
             left = self._left()
         rho = exact if left is None else pure_steps(exact, steps, left - as_fraction("others", others))
         return isqrt_down((8 if has_range else 2) * rho / steps, EPSILON_BITS)
-
-    def most_of_steps(self, steps: int) -> Fraction:
-        """Return the amount for which equal steps of bounded loss buy most: what stays makes them cost less.
-
-        Examples
-        --------
-        >>> Ledger(Budget(rho=1)).most_of_steps(9), Ledger(Budget(rho=1, accounting="gdp")).most_of_steps(9)
-        (Fraction(1, 1), Fraction(7, 8))
-        """
-        left = self.remaining()
-        return left if self._budget.accounting != "gdp" else left - left / (2 * (1 + math.isqrt(steps)))
 
     def variance_of(self, amount: Number, squared_sensitivity: int) -> Fraction:
         """Return the variance of discrete Gaussian noise that costs an amount of rho.
