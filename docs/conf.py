@@ -73,6 +73,7 @@ docs/reference/index
 :hidden:
 :caption: Privacy
 docs/privacy
+docs/gdp
 docs/audit
 docs/SECURITY
 ```

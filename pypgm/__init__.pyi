@@ -43,6 +43,7 @@ from pypgm.models import GraphicalModel as GraphicalModel
 from pypgm.models import RegionAnswer as RegionAnswer
 from pypgm.models import RegionGraphModel as RegionGraphModel
 from pypgm.models import estimate as estimate
+from pypgm.privacy import Account as Account
 from pypgm.privacy import Budget as Budget
 from pypgm.privacy import Ledger as Ledger
 from pypgm.privacy import LedgerReport as LedgerReport

@@ -14,6 +14,7 @@ __all__ = [
     "ModelTooLargeError",
     "OlderFileWarning",
     "ReleaseError",
+    "SourceError",
     "TimeLimitWarning",
     "WeakGuaranteeWarning",
     "warn_caller",
@@ -53,6 +54,10 @@ class OlderFileWarning(UserWarning):
 
 class ReleaseError(RuntimeError):
     """A step failed after it was charged; the reason may depend on the records, and is not reported."""
+
+
+class SourceError(ValueError):
+    """A table changed while it was counted, or the connection to it is lost: no value of a record decides that."""
 
 
 class StepSizeWarning(RuntimeWarning):

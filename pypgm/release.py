@@ -42,6 +42,9 @@ from pypgm.models.estimated_again import (
 )
 from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
+from pypgm.privacy.account import Account
+from pypgm.privacy.account_entry import AccountEntry
+from pypgm.privacy.account_run import resumed
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -81,6 +84,7 @@ def release_fields(release: Released) -> dict[str, Any]:
     fields |= links_of(release.measurements, release.ledger)
     fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
     fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
+    fields |= {} if release.account is None else {"account": release.account.to_dict()}
     fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
     return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
 
@@ -101,6 +105,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "schema": as_schema(Schema.from_dict(with_orders(stored["schema"]))) if "schema" in stored else None,
         "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
         "unmeasured": stored.get("unmeasured", "not asked"),
+        "account": AccountEntry.from_dict(stored["account"]) if "account" in stored else None,
     }
 
 
@@ -149,6 +154,8 @@ class Release(Released[Model_co]):
     unmeasured : {"not asked", "hidden by noise"}
         Reason why pairs were not measured: the rounds or the tree of the mechanism had no place for them, or noise
         would have hidden their relation. Errors of unmeasured pairs are smaller in the second case.
+    account : AccountEntry, optional
+        Account that the run was charged to, its number there and the amount that it reserved.
     """
 
     __slots__ = ()
@@ -576,12 +583,14 @@ class Release(Released[Model_co]):
         *,
         n_threads: int = 0,
         unsafe_seed: int | None = None,
+        account: Account | None = None,
     ) -> PrivateTable:
         """Return the records behind a new ledger that begins with the charges of the release.
 
         Further measurements are charged after the earlier lines, for the same neighbour relation; the new ledger, and
         a release made from it, report and guarantee the total. The ledger of a release that protects nobody says so.
-        Several ledgers resumed from one release do not know of each other: their costs add up.
+        Several ledgers resumed from one release do not know of each other: their costs add up. In an account they do:
+        each reserves what its budget adds to the release, until its table is closed.
 
         Parameters
         ----------
@@ -589,11 +598,13 @@ class Release(Released[Model_co]):
             The records, over the domain of the release.
         budget : Budget
             Budget for everything, the release included: at least the budget of the release, whatever it spent of it.
-        n_threads, unsafe_seed
-            See `PrivateTable`.
+        n_threads, unsafe_seed, account
+            See `PrivateTable`. An account that has the charges of the release already takes only the further ones.
 
         Raises
         ------
+        BudgetError
+            If the account has less left.
         ValueError
             If the budget is in another unit or less than that of the release, the records are weighted, or their
             domain is another one.
@@ -613,6 +624,8 @@ class Release(Released[Model_co]):
         granted = self.ledger.budget
         if as_budget(None, None, budget).unit != granted.unit:
             raise ValueError(f"the release spent {granted.unit}, {budget!r} is in {budget.unit}")
+        if granted.accounting == "zcdp" != budget.accounting:  # what was admitted by zCDP is added up in it
+            budget = Budget(**{**budget.arguments(), "accounting": "zcdp"})
         if budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta:
             raise ValueError(f"{budget!r} is for the release and everything after it: at least its {granted!r}")
         ledger = Ledger(budget)
@@ -621,9 +634,12 @@ class Release(Released[Model_co]):
             ledger.charge(line.what, line.on, line.law, within=within)
         if self.not_private:
             ledger.mark_not_private(self.not_private)
-        table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, unsafe_seed=unsafe_seed)
-        if table.domain != self.model.domain:
-            raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
+        how: dict[str, Any] = {"n_threads": n_threads, "unsafe_seed": unsafe_seed}
+        with resumed(account, self.account, ledger, self.privacy, self.mechanism) as run:
+            table = PrivateTable(data, self.privacy, ledger, account=run, **how)
+            table.ends_run = True
+            if table.domain != self.model.domain:
+                raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
         table.schema = table.schema or self.schema
         return table
 

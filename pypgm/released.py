@@ -14,6 +14,7 @@ from pypgm.data import Schema
 from pypgm.data.sources.layout import Layout
 from pypgm.estimation.measurement import LinearMeasurement, Unmeasured, joined_marks
 from pypgm.files.stored_model import Stored
+from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.promise import Promise
 from pypgm.privacy.relation import Privacy
@@ -58,6 +59,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     schema: Schema | None = None
     layout: Layout | None = None
     unmeasured: Unmeasured = "not asked"
+    account: AccountEntry | None = None
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # results that take long to compute
     _source: str = field(default="", init=False, repr=False)  # path of the records, not saved
 

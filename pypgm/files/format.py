@@ -154,6 +154,7 @@ _LINE = Record(
         "noise": (str, "the law"),
         "parameters": ({str: _NUMBER}, "those of the law, rationals as text"),
         "unit": (str, "epsilon or rho"),
+        "left?": (_NUMBER, "what was left before it, or less, in Gaussian differential privacy"),
         "cost": (_NUMBER, "in that unit"),
         "delta?": (_NUMBER, "spent beside it"),
         "within?": (str, "what it is a part of"),
@@ -175,8 +176,9 @@ BUDGET = Record(
     {
         "epsilon?": (_NUMBER, "or rho"),
         "delta?": (_NUMBER, "beside epsilon"),
-        "rho?": (_NUMBER, "of zero-concentrated differential privacy"),
+        "rho?": (_NUMBER, "of zero-concentrated differential privacy, or mu^2 / 2 of Gaussian"),
         "reserved_delta?": (_NUMBER, "kept for steps that have one of their own"),
+        "accounting?": ({"gdp", "zcdp"}, "kind of privacy that amounts in rho are of; zCDP where it is not named"),
     },
 )
 LEDGER = Record(
@@ -203,6 +205,16 @@ _LAYOUT = Record(
         "crlf?": (bool, "whether lines of a CSV file end in CR and LF"),
     },
 )
+_ACCOUNT = Record(
+    "An account's entry",
+    {
+        "name": (str, "of the account"),
+        "identity": (str, "a number in hexadecimal digits that no other account has"),
+        "run": (int, "its number in the account, from 1"),
+        "unit": ({"rho", "epsilon"}, "of the account"),
+        "amount": (_NUMBER, "what the run reserved"),
+    },
+)
 _RELEASE = Record(
     "A release",
     {
@@ -217,6 +229,7 @@ _RELEASE = Record(
         "schema?": (object, "of the table, as a schema file has it"),
         "layout?": (_LAYOUT, "of the table"),
         "kind?": ({"network", "field"}, "of release, where it has a class of its own"),
+        "account?": (_ACCOUNT, "whose budget it spent"),
         "unmeasured?": ({*get_args(Unmeasured)}, "why pairs were left out; not asked where the file does not say"),
     },
 )

@@ -133,7 +133,7 @@ class _Rounds(SearchRounds):
         ledger, left = self.run.table.ledger, self.run.table.ledger.remaining()
         for number in range(1, most):
             epsilon = rate * number * self.run.table.privacy.cell_score_range
-            left -= Exponential(epsilon, 1, self.samples, self.samples).cost(ledger.budget.unit)
+            left -= Exponential(epsilon, 1, self.samples, self.samples).price(ledger.budget, left)
             if left < 0:
                 return number
         return most

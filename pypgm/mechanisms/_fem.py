@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, get_args
 
 from pypgm._base.numeric import check_choice, checked_integer, checked_real
@@ -142,7 +141,7 @@ class _Rounds(SearchRounds):
             self.records.append(self.search.best({}))
             return
         selector = table.cell_selector(self.queries.cliques)
-        spent = self._epsilon(table.ledger.remaining() / rounds)
+        spent = table.ledger.epsilon_of(table.ledger.remaining(), rounds, has_range=True)
         rate = float(spent / table.privacy.cell_score_range) * self.total
         leader: dict[tuple[Clique, int], float] = {}
         for number in range(rounds):
@@ -156,9 +155,3 @@ class _Rounds(SearchRounds):
             leader[place] = leader.get(place, 0.0) + (-1.0 if flag else 1.0)
             if self.run.clock.tick(f"{number + 1}/{rounds} rounds".__str__):
                 return
-
-    def _epsilon(self, amount: Fraction) -> Fraction:
-        """Return the epsilon that a part of the budget pays for, rounded down."""
-        if self.run.table.ledger.budget.unit == "epsilon":
-            return amount
-        return Fraction(math.isqrt(int(8 * amount * 4**_BITS)), 2**_BITS)

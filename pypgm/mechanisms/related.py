@@ -19,9 +19,10 @@ from pypgm.data.columns.values import Exact, as_list, is_number, plain
 from pypgm.data.sources.frames import as_values
 from pypgm.data.sources.layout import Family, family_of
 from pypgm.domain import Clique, Domain
-from pypgm.mechanisms.related_release import RelatedRelease
+from pypgm.mechanisms.related_release import NAMES, RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.mechanisms.tables import BEST, mechanism_named
+from pypgm.privacy.account_run import reserved
 from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import check_noise
@@ -45,7 +46,7 @@ _Known: TypeAlias = Exact | str | _Key | None
 _KINDS: dict[Family, str] = {"text": "text", "bool": "booleans", "int": "numbers", "float": "numbers"}
 _KINDS |= {"decimal": "numbers", "date": "times", "time": "times"}
 
-_OF_THE_PAIR = {"budget", "neighbours", "privacy", "measurements", "constraints"}
+_OF_THE_PAIR = {"account", "budget", "neighbours", "privacy", "measurements", "constraints"}
 
 
 def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.int64]:
@@ -132,7 +133,7 @@ def _time(value: np.datetime64 | datetime.date) -> _Key:
     return _Key("times", (np.datetime64(value, "us"), getattr(value, "nanosecond", 0)))
 
 
-@with_options(Options, DEFAULTS, apart=[*sorted(_OF_THE_PAIR - {"budget"}), "schema"])
+@with_options(Options, DEFAULTS, apart=[*sorted(_OF_THE_PAIR - {"account", "budget"}), "schema"])
 def synthesize_related(
     parents: Dataset,
     children: Dataset,
@@ -180,7 +181,7 @@ def synthesize_related(
     parents_options, children_options : mapping, optional
         Options of only one run, such as ``{"workload": ...}``.
     **options
-        `budget`, and those of `pypgm.mechanisms.Options` that both runs take; a time limit is for each run.
+        `budget`, `account`, and those of `pypgm.mechanisms.Options` that both runs take; a time limit is for each run.
         `neighbours` can only be "add-remove": neighbouring tables differ by one parent with all their children.
 
     Returns
@@ -221,6 +222,7 @@ def synthesize_related(
     secret = Sampler(options.get("unsafe_seed")).secret()
     whole = as_budget(epsilon, delta, options.get("budget"))
     common.pop("budget", None)
+    account = common.pop("account", None)
     parts = _parts(whole, parents_share)
     run = mechanism_named(mechanism)
     both_options = [_checked_options(mechanism, {**common, **(o or {})}) for o in (parents_options, children_options)]
@@ -232,10 +234,11 @@ def synthesize_related(
     for part, relation in zip(parts, relations, strict=True):
         check_noise(mechanism, relation, part.unit, part.limit)
     warn_at_door(None, whole)  # the parts, of rho, have no delta
-    first, second = (
-        run(table, budget=part, privacy=relation, **given)
-        for table, part, relation, given in zip(tables, parts, relations, both_options, strict=True)
-    )
+    with reserved(account, whole, f"{mechanism}, related tables") as reservation:
+        first, second = (
+            run(table, budget=part, privacy=relation, account=reservation and reservation.within(name), **given)
+            for name, table, part, relation, given in zip(NAMES, tables, parts, relations, both_options, strict=True)
+        )
     return RelatedRelease(first, second, whole, bound, used, count)
 
 
@@ -295,10 +298,7 @@ def _parts(budget: Budget, share: Number) -> tuple[Budget, Budget]:
     if not 0 < part < 1:
         raise ValueError(f"parents_share must lie between 0 and 1, got {share}")
     first: Fraction = budget.limit * part
-    amounts = (first, budget.limit - first)
-    if budget.unit == "rho":
-        return Budget(rho=amounts[0]), Budget(rho=amounts[1])
-    return Budget(epsilon=amounts[0]), Budget(epsilon=amounts[1])
+    return budget.of_amount(first), budget.of_amount(budget.limit - first)
 
 
 def _checked_options(mechanism: str, options: Mapping[str, Any]) -> dict[str, Any]:

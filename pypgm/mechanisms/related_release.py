@@ -22,6 +22,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
 from pypgm.files.format import BUDGET
 from pypgm.files.stored_model import message_of
+from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
 from pypgm.privacy.promise import Promise
@@ -33,7 +34,9 @@ from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import TITLE, Part, write_page
 from pypgm.reporting.text import related_lines
 
-_FILES = ("parents.pgm", "children.pgm")
+NAMES = ("parents", "children")
+"""Names of the two tables, in the common ledger and in an account."""
+_FILES = tuple(f"{name}.pgm" for name in NAMES)
 _SHARED = {"budget": BUDGET, "max_children": int, "context": [str], "count": str, "measured": str}
 _KEY = "related"  # name of the option that both releases share
 
@@ -110,12 +113,17 @@ class RelatedRelease(Shown):
         """
         lines = [
             replace(line, within=f"{name} / {line.within}" if line.within else name)
-            for name, release in (("parents", self.parents), ("children", self.children))
+            for name, release in zip(NAMES, (self.parents, self.children), strict=True)
             for line in release.ledger.lines
         ]
         of_both = (release.privacy.records_per_person for release in (self.parents, self.children))
         relation = Privacy("add-remove", sum(of_both), self.parents.privacy.person)
         return LedgerReport(self.budget, lines, relation, self.not_private)
+
+    @property
+    def account(self) -> AccountEntry | None:
+        """The run of both in an account, if there is one."""
+        return self.parents.account
 
     @property
     def not_private(self) -> str:

@@ -297,7 +297,10 @@ class Run(Entry):
         return reduced
 
     def stddev(self, rho: Fraction | float) -> float:
-        """Return the standard deviation of Gaussian noise on cells that costs rho."""
+        """Return the standard deviation of Gaussian noise on cells that costs rho, as forecasts scale it.
+
+        The noise that is charged has a variance larger by up to 1/12 of a count; see `Ledger.variance_of`.
+        """
         return math.sqrt(self.table.privacy.squared_l2_sensitivity(Identity(2)) / (2 * float(rho)))
 
     def ended(self, model: _Model) -> bool:

@@ -92,7 +92,7 @@ class FieldRun(Entry):
         records = self.table.privacy.records_per_person
         if self._pure:
             return self.table.measure_total(scale=Fraction(records) / amount)
-        return self.table.measure_total(variance=Fraction(records**2) / (2 * amount))
+        return self.table.measure_total(variance=self.table.ledger.variance_of(amount, records**2))
 
 
 def default_steps(plan: Plan, amounts: list[Fraction], total: float, *, pure: bool) -> int:

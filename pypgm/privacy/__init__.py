@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pypgm.privacy.account import Account, AccountRun
+from pypgm.privacy.account_entry import AccountEntry
+from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.entry import PrivateOptions
@@ -18,6 +21,9 @@ from pypgm.privacy.settling import settle
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
 __all__ = [
+    "Account",
+    "AccountEntry",
+    "AccountRun",
     "Budget",
     "Charge",
     "L1Selector",
@@ -28,6 +34,7 @@ __all__ = [
     "PrivateOptions",
     "PrivateTable",
     "RealAnswers",
+    "Reservation",
     "Screen",
     "Selector",
     "StatedSelector",

@@ -24,10 +24,12 @@ from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Neighbours
 
 if TYPE_CHECKING:
-    from pypgm.data import Schema
+    from pypgm.data import OpenSchema, Schema
     from pypgm.data.schema.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
+    from pypgm.privacy.account import Account
+    from pypgm.privacy.account_run import Reservation
 
 
 R = TypeVar("R")
@@ -52,6 +54,8 @@ class PrivateOptions(TypedDict, total=False):
         records says how many records a person may have, else 1.
     privacy : Privacy, optional
         Instead of `neighbours`; also says how many records a person may have, and may not contradict the schema.
+    account : Account, optional
+        The account of the table, from which the run takes its budget; see `pypgm.Account`.
     unsafe_seed : int, optional
         For tests and demonstrations: draw all noise from this number. The release is then the same every time and
         private for nobody, and its ledger and its model say so.
@@ -61,6 +65,7 @@ class PrivateOptions(TypedDict, total=False):
     budget: Budget | None
     neighbours: Neighbours | None
     privacy: Privacy | None
+    account: Account | Reservation | None
     unsafe_seed: int | None
 
 
@@ -105,6 +110,11 @@ class Handed:
     def schema(self) -> Schema | None:
         """The schema of encoded records, if they know it."""
         return getattr(self.__held[0], "schema", None) if self.is_encoded else None
+
+    @property
+    def open_schema(self) -> OpenSchema | None:
+        """The schema of a scan whose open columns have still to be settled."""
+        return getattr(self.__held[0], "open_schema", None) if self.is_encoded else None
 
     def take(self) -> Any:  # noqa: ANN401 - a table of any kind
         """Return the records and forget them."""
@@ -203,7 +213,8 @@ class Entry:
     ) -> R:
         """Return the release, of one of several classes: the model, the measurements and the ledger; ends the call."""
         self.end()
-        return kind(model, tuple(measurements), self.table.ledger, self.name, schema=self.table.schema, **fields)
+        known = {"schema": self.table.schema, "account": self.whole.account_entry}
+        return kind(model, tuple(measurements), self.table.ledger, self.name, **known, **fields)
 
 
 def _check_left(ledger: Ledger) -> None:
@@ -254,18 +265,18 @@ def entered(
         If an open table is given a budget, a relation, noise or a schema: it has them already.
     """
     budget, neighbours, privacy = options.get("budget"), options.get("neighbours"), options.get("privacy")
-    seed = options.get("unsafe_seed")
+    seed, account = options.get("unsafe_seed"), options.get("account")
     if handed.is_open:
         if options.get("schema") is not None:
             raise TypeError("an open table has its schema already")
-        terms = (epsilon, delta, budget, neighbours, privacy, seed)
+        terms = (epsilon, delta, budget, neighbours, privacy, account, seed)
         if any(a is not None for a in terms):
-            raise TypeError("an open table has its budget, relation and seed already")
+            raise TypeError("an open table has its budget, relation, account and seed already")
         table: PrivateTable = handed.take()
         budget_of(None, None, table.ledger.budget)
         return table
     ledger, relation = shown_ledger(budget_of(epsilon, delta, budget), bar), one_relation(neighbours, privacy)
-    return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed)
+    return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed, account=account)
 
 
 def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import TypeVar
 
 from pypgm._base.clock import standing_still
-from pypgm.errors import ReleaseError
+from pypgm._base.log import logger
+from pypgm.errors import ReleaseError, SourceError
 
 T = TypeVar("T")
 
@@ -24,6 +25,7 @@ class _FixedErrors:
 
     The time a step takes depends on the records as well: clocks stand still, see `pypgm._base.clock.now`.
     `KeyboardInterrupt` and `SystemExit`, which come from outside, stay themselves, without the frames they interrupted.
+    What no record decides, a changed table or a lost connection, goes to the log of the package.
     """
 
     __slots__ = ()
@@ -35,6 +37,8 @@ class _FixedErrors:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         standing_still.__exit__()
+        if isinstance(error, SourceError):
+            logger().error("a step failed after it was charged: %s", error)
         del error, trace  # this frame is in the traceback of what is raised
         if kind is None:
             return

@@ -7,7 +7,7 @@ counts they are made on, go to the samplers that it brings.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ParamSpec, TypeVar
 
@@ -42,6 +42,9 @@ class Observer:
     def secret(self) -> bytes | None:
         """Return a stand-in for a secret of 16 bytes; None for one that is drawn."""
         return None
+
+    def entering(self, ledger: object, lines: Sequence[object]) -> None:
+        """Receive all lines of a charge that fits, before the first of them is entered; an error refuses all."""
 
     def charged(self, ledger: object, line: object) -> None:
         """Receive a line that fits and is about to be entered in the ledger that was charged."""

@@ -15,6 +15,9 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.access import ChargedNoise, TableAccess
+from pypgm.privacy.account import Account
+from pypgm.privacy.account_entry import AccountEntry
+from pypgm.privacy.account_run import Reservation, as_account, charged_to
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
@@ -58,16 +61,20 @@ class PrivateTable(Shown, Guarded):
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
     sampler : Sampler, optional
         The sampler of another table, in place of `n_threads` and `unsafe_seed`.
+    account : Account or Reservation, optional
+        The account of the table, in which the budget of a new ledger is reserved until the table is closed.
 
     Raises
     ------
+    BudgetError
+        If the account has less than the ledger's budget left.
     ValueError
         If the records are weighted, as weights have no bound that a sensitivity could rest on; if their schema has
         another domain, states another number of records per person than `privacy`, or names a person whom the records
         do not identify; or if the ledger has another relation.
     """
 
-    __slots__ = ("__data", "__views", "_domain", "schema")
+    __slots__ = ("__data", "__views", "_domain", "_run", "ends_run", "schema")
 
     def __init__(
         self,
@@ -78,6 +85,7 @@ class PrivateTable(Shown, Guarded):
         n_threads: int = 0,
         unsafe_seed: int | None = None,
         sampler: Sampler | None = None,
+        account: Account | Reservation | None = None,
     ) -> None:
         check_counts(data)
         if data.weights is not None:
@@ -88,7 +96,15 @@ class PrivateTable(Shown, Guarded):
             warn_at_door(schema, ledger.budget)
         source = Sampler(unsafe_seed, n_threads=n_threads) if sampler is None else sampler
         super().__init__(relation, ledger, source)
-        self.__data: Counts | None = kept(data, schema, source)
+        self.ends_run = isinstance(account, Account)
+        known = as_account(account)
+        self._run = None if known is None else charged_to(known, ledger, relation)
+        self.__data: Counts | None = None
+        try:
+            self.__data = kept(data, schema, source)
+        except BaseException:
+            self._settle()
+            raise
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
         self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
 
@@ -107,6 +123,11 @@ class PrivateTable(Shown, Guarded):
         """Whether the records were dropped."""
         return self.__data is None
 
+    @property
+    def account_entry(self) -> AccountEntry | None:
+        """The entry of the table's run in its account, if it has one."""
+        return None if self._run is None else self._run.entry
+
     def close(self) -> None:
         """Drop the records: from now on every question raises, and nothing more is charged.
 
@@ -116,6 +137,12 @@ class PrivateTable(Shown, Guarded):
         self.__data = None
         for view in self.__views:
             view.close()
+        self._settle()
+
+    def _settle(self) -> None:
+        """Give back what an account reserved for this table, and was not charged."""
+        if self.ends_run and self._run is not None:
+            self._run.end()
 
     def __enter__(self) -> PrivateTable:
         return self
@@ -238,8 +265,7 @@ class PrivateTable(Shown, Guarded):
         each = [
             (done, named(clique), parts[id(share)]) for (clique, _, done), share in zip(trusted, shares, strict=True)
         ]
-        with self._ledger.allocate(f"{len(trusted)} cliques", amount=total) as part:
-            noises = self.trusted_access.charge_gaussians(each, "measure", part)
+        noises = self.trusted_access.charge_gaussians(each, "measure", within=f"{len(trusted)} cliques")
         with fixed_errors:
             values = self.__noisy(trusted, noises)
         measurements: list[LinearMeasurement] = []
@@ -418,7 +444,7 @@ class PrivateTable(Shown, Guarded):
         (('b',), Fraction(1, 2))
         """
         part = part_of(self.__records(), domain)
-        view = PrivateTable(part, self._privacy, self._ledger, sampler=self._sampler)
+        view = PrivateTable(part, self._privacy, self._ledger, sampler=self._sampler, account=self._run)
         view.schema = self.schema
         self.__views.add(view)
         return view

@@ -16,7 +16,8 @@ from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.opened import opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
-from pypgm.privacy.arguments import as_budget, one_relation
+from pypgm.privacy.account_run import as_account, charged_to, reserved
+from pypgm.privacy.arguments import as_budget, one_relation, relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed
 from pypgm.privacy.ledger import Ledger
@@ -48,7 +49,7 @@ Call = Mapping[str, Any]
 """Arguments of a learner's call by name, except the records."""
 
 _RESERVED = 10  # part of delta for finding unlisted values: a tenth
-_OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "unsafe_seed"}
+_OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "account", "unsafe_seed"}
 """Arguments that a private table fixes already."""
 
 
@@ -94,7 +95,7 @@ def takes_any_table(
     """
 
     def expanded(learner: L) -> L:
-        signature = inspect.signature(learner)
+        signature, name = inspect.signature(learner), _released_name(learner)
 
         @functools.wraps(learner)
         def called(
@@ -108,19 +109,33 @@ def takes_any_table(
             schema = call.pop("schema", None)
             if schema is None and not handed.is_encoded:
                 schema = known_by(call)
+            if schema is None:
+                schema = handed.open_schema
             try:
                 if schema is not None and not handed.is_open:
                     known = as_any_schema(schema)
                     return prepared(called, open_source(handed.take()), known, call, options_for=options_for)()
                 if handed.domain is not None:  # a table without a schema is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
-                return learner(handed, **call, **({} if schema is None else {"schema": schema}))
+                if schema is not None:
+                    call["schema"] = schema
+                if call.get("account") is None or handed.is_open:  # an open table has its account, if any
+                    return learner(handed, **call)
+                budget = as_budget(*(call.get(name) for name in ("epsilon", "delta", "budget")))
+                with reserved(call["account"], budget, name) as run:
+                    return learner(handed, **(call | {"account": run}))
             finally:
                 handed.drop()
 
         return with_options(options, defaults)(cast("L", called))
 
     return expanded
+
+
+def _released_name(learner: Callable[..., object]) -> str:
+    """Return the name of a learner in its releases: that of a mechanism alone, of others with their package."""
+    package = learner.__module__.split(".")[1]
+    return learner.__name__ if package == "mechanisms" else f"{package}.{learner.__name__}"
 
 
 def _by_name(signature: inspect.Signature, arguments: Sequence[Any], given: Call) -> dict[str, Any]:
@@ -158,6 +173,8 @@ def prepared(
     """
     relation, known = one_relation(call.get("neighbours"), call.get("privacy")), schema.provisional
     known.check_there()
+    if (account := as_account(call.get("account"))) is not None:  # again, in a transaction, where the run is charged
+        account.check(relation_of(relation, known))
     budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
@@ -167,12 +184,15 @@ def prepared(
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:
-        table, ledger = held.pop(), Ledger(budget)
-        closed = settle(schema, table.values, relation, ledger, sampler=sampler)
-        private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler)
-        del table  # tracebacks from here on do not hold the records
-        with private:
-            return learner(private, **_left(call))
+        with reserved(call.get("account"), budget, _released_name(learner)) as run:
+            table, ledger = held.pop(), Ledger(budget)
+            if run is not None:
+                charged_to(run, ledger, relation_of(relation, schema))
+            closed = settle(schema, table.values, relation, ledger, sampler=sampler)
+            private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler, account=run)
+            del table  # tracebacks from here on do not hold the records
+            with private:
+                return learner(private, **_left(call))
 
     def read_to_the_end() -> R:
         try:
@@ -232,8 +252,8 @@ def check_call(
     """
     nobody = (_NobodyInRows if has_rows else _Nobody)(schema.provisional)
     finds = any(isinstance(column, OpenSet) for column in schema.open.values())
-    amount = {budget.unit: budget.limit * (1 - schema.open_share)}
-    ledger = Ledger(Budget(**amount, reserved_delta=Fraction(0) if finds else budget.reserved_delta))
+    reserved = Fraction(0) if finds else budget.reserved_delta
+    ledger = Ledger(budget.of_amount(budget.limit * (1 - schema.open_share), reserved))
     try:
         with PrivateTable(nobody, neighbours, ledger, sampler=Sampler()) as table:
             learner(table, **options)

@@ -288,6 +288,7 @@ class Facts:
             "person": list(release.privacy.person),
             "mechanism": release.mechanism,
             "version": release.version,
+            "account": release.account and release.account.to_dict(),
             "records": float(release.model.total),
             "records_are_public": release.privacy.total_is_public,
             "columns": {a: release.model.domain.size((a,)) for a in release.model.domain},

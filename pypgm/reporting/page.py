@@ -113,6 +113,7 @@ def page_of(
         odds=odds_text(ledger.budget),
         chances=chances(ledger.budget),
         unit=ledger.budget.unit,
+        account=releases[0].account,
         level=LEVEL_TEXT,
         limit=f"{float(ledger.budget.limit):.6g}",
         delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),

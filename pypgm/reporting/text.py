@@ -94,7 +94,7 @@ def summary_lines(facts: Facts) -> list[str]:
     release = facts.release
     head = f"{facts.made_by}: {many(len(release.measurements), 'measurement')}, {facts.records_text}"
     first = [*caveat_lines(release.promise), f"guarantee: {release.promise.guarantee}", head]
-    more = [*unpaired_lines(release), *release._details]
+    more = [*unpaired_lines(release), *release._details, *(f"{name}: {text}" for name, text in _account_row(release))]
     return [*map(escaped, [*first, *more]), *ledger_text(release.ledger, facts.shares, WIDEST, _LAWS)]
 
 
@@ -158,8 +158,13 @@ def _table_rows(facts: Facts) -> Rows:
 
 
 def _last_rows(release: Released) -> Rows:
-    """Return the rows of measurements without a charge, charges without a measurement, and the digest."""
-    return [*(("", line) for line in unpaired_lines(release)), digest_row(release.digest)]
+    """Return the rows of measurements without a charge, charges without a measurement, account and digest."""
+    return [*(("", line) for line in unpaired_lines(release)), *_account_row(release), digest_row(release.digest)]
+
+
+def _account_row(release: Released) -> Rows:
+    """Return the row of the account that the release was charged to, if there is one."""
+    return [] if release.account is None else [("account", release.account.text)]
 
 
 def digest_row(digest: str) -> tuple[str, str]:

@@ -134,8 +134,8 @@ def test_a_file_that_vanishes_is_named(tmp_path):
     gone = write(tmp_path / "2.csv")
     table = scan(tmp_path, SCHEMA)
     gone.unlink()
-    with pytest.raises(FileNotFoundError, match=r"2\.csv"):
-        table.count([("a",)])
+    with pytest.raises(pypgm.errors.SourceError, match=r"2\.csv cannot be reached any more: FileNotFoundError"):
+        list(table.codes_of(["a"]))
 
 
 def test_a_scan_is_taken_with_its_schema_or_without(tmp_path):

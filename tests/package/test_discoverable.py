@@ -59,7 +59,7 @@ def test_what_is_meant_by_an_unknown_limit():
         pypgm.estimate(data.domain, [one], methods="auto")
     with pytest.raises(TypeError, match="'alocation'; the nearest is 'allocation'"):
         pypgm.bayes.learn_private(data, [], 1, alocation="uniform")
-    with pytest.raises(TypeError, match="learn_ising takes budget, n_threads, "):
+    with pytest.raises(TypeError, match="learn_ising takes account, budget, n_threads, "):
         pypgm.mrf.learn_ising(data, 1, radius=1.0, time_limit=3)
 
 

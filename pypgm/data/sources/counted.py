@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 from pypgm.data import tabulate
 from pypgm.data.schema.schema import Schema
 from pypgm.domain import Clique, Domain, as_clique
+from pypgm.errors import SourceError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 _KEPT_CELLS = 1 << 24  # of tables that are kept, 128 MiB
+_OPENING_CELLS = 1 << 22  # of tables that are counted in the opening pass, 32 MiB
+_PAIRS_PER_COLUMN = 32  # that the opening pass counts: encoding a column takes longer than counting these
+
+CHANGED = "the table changed while it was counted"
+"""Text of the error about a table whose records are not those that were counted before."""
 
 Table = NDArray[np.int64]
 
@@ -41,6 +47,7 @@ class CountedTable(ABC):
         self._n_kept = 0  # cells
         self._sizes: dict[int, list[frozenset[str]]] = {}
         self._sizes_counted: set[int] = set()  # numbers of attributes in a clique that were counted before
+        self._margins: dict[str, Table] = {}  # of each attribute that was counted, if only in a larger table
 
     @property
     def domain(self) -> Domain:
@@ -78,14 +85,18 @@ class CountedTable(ABC):
         """Count the records of each cell of some cliques' tables, all in one pass, as `Dataset.count` does.
 
         Tables that were counted are kept, up to 128 MiB of them, and tables of a part of their attributes are summed
-        from them without another pass: open a table again where its records have changed. The second pass for single
-        attributes, or for pairs, counts all of them that fit, as does the first one for pairs if all single ones are
-        known: a caller that asks for one after the other will ask for the rest.
+        from them without another pass. The second pass for single attributes, or for pairs, counts all of them that
+        fit: a caller that asks for one after the other will ask for the rest.
+
+        A table that changes meanwhile is seen where the number of records, the counts of an attribute or those of a
+        pair that is kept differ from earlier ones: open it again.
 
         Raises
         ------
         ValueError
-            If a clique does not fit the domain, or the table has changed.
+            If a clique does not fit the domain.
+        SourceError
+            If the table has changed.
         ModelTooLargeError
             If the tables do not fit half of the memory available.
         """
@@ -99,8 +110,7 @@ class CountedTable(ABC):
             counted += beside
             filled = [*(tables[i] for i in missing), *self._empty(beside, n_threads)]
             self._scan(counted, filled, n_threads)
-            for clique, table in zip(counted, filled, strict=True):
-                self._keep(clique, table)
+            self._keep_all(counted, filled)
         self._sizes_counted |= set(map(len, requested))
         for clique, table, holder in zip(requested, tables, known, strict=True):
             if holder is not None:
@@ -137,6 +147,38 @@ class CountedTable(ABC):
         larger = [size for size in list(self._sizes) if size > len(clique)]  # which another thread may add to
         holders = (kept for size in larger for kept in self._sizes[size] if clique <= kept)
         return min(holders, key=lambda kept: self._kept[kept][1].size, default=None)
+
+    def _at_opening(self) -> list[Clique]:
+        """Return cliques that the pass which opens a table may count: what is known needs no pass after a charge.
+
+        These are single attributes, and pairs where counting them takes no longer than reading the records.
+        """
+        attributes = self.domain.attributes
+        singles: list[Clique] = [(a,) for a in attributes]
+        every: list[Clique] = [*singles, *combinations(attributes, 2)]
+        for cliques in (every, singles):
+            few = len(cliques) <= (_PAIRS_PER_COLUMN + 1) * len(attributes)
+            if few and sum(map(self.domain.size, cliques)) <= min(_OPENING_CELLS, _KEPT_CELLS):
+                return cliques
+        return []
+
+    def _keep_all(self, cliques: Sequence[Clique], tables: Sequence[Table]) -> None:
+        """Keep tables of one pass; `SourceError` if they are not of the records that were counted before."""
+        for clique, table in zip(cliques, tables, strict=True):
+            if not self._agrees(clique, table):
+                raise SourceError(CHANGED)
+            self._keep(clique, table)
+
+    def _agrees(self, clique: Clique, table: Table) -> bool:
+        """Return whether a table has the margins of those that were counted before."""
+        singles = {a: self._summed((a,), clique, table) for a in clique}
+        pairs = [pair for pair in combinations(clique, 2) if len(clique) > 2 and frozenset(pair) in self._kept]
+        known = [self._kept[frozenset(pair)] for pair in pairs]
+        return (
+            int(table.sum()) == self.n_records
+            and all(np.array_equal(self._margins.setdefault(a, margin), margin) for a, margin in singles.items())
+            and all(np.array_equal(self._summed(pair, clique, table), counts) for pair, counts in known)
+        )
 
     def _keep(self, clique: Clique, table: Table) -> None:
         attributes = frozenset(clique)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.schema import SchemaLike, as_schema
-from pypgm.data.sources.counted import CountedTable
+from pypgm.data.sources.counted import CHANGED, CountedTable
 from pypgm.data.sources.encoding import name_problems, refuse
 from pypgm.data.sources.engine_codes import UnfitError, bytes_of
 from pypgm.data.sources.engine_groups import Groups, Queries, covers
@@ -19,6 +19,7 @@ from pypgm.data.sources.engine_records import Codes
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 from pypgm.domain import Clique
+from pypgm.errors import SourceError
 
 _WITH_MD5 = {"duckdb", "postgres", "risingwave", "pyspark", "databricks", "snowflake"}
 
@@ -155,8 +156,7 @@ class EngineTable(CountedTable):
         opening.count_rest(self._coded)
         opening.refuse()
         self._n_records = opening.n_records
-        for clique, counted in opening.tables.items():
-            self._keep(clique, counted)
+        self._keep_all(list(opening.tables), list(opening.tables.values()))
 
     def kept(self, secret: bytes) -> EngineTable:
         """Return the records that are kept of each person, by a query with window functions."""
@@ -177,7 +177,7 @@ class EngineTable(CountedTable):
         except MisfitsError:
             counted = None
         if counted is None:  # raised here, the error has no context
-            raise ValueError("the table changed while it was counted")
+            raise SourceError(CHANGED)
         for clique, table in zip(cliques, tables, strict=True):
             table[:] = counted[clique]
 

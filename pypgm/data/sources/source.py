@@ -27,6 +27,7 @@ from pypgm.data.sources.layout import Layout, layout_of
 from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, types_in
 from pypgm.data.sources.paths import is_several, places_of
 from pypgm.data.sources.type_values import values_in_arrow, values_of_types
+from pypgm.data.sources.versions import footer_digest, size_and_time
 from pypgm.data.sources.workbook import is_workbook, sheet_rows
 from pypgm.domain import Label, first_repeat, listed
 
@@ -63,6 +64,11 @@ class Source(ABC):
     def path(self) -> str:
         """Absolute path of its file; empty for a table that is in none."""
         return ""
+
+    @property
+    def version(self) -> object:
+        """Sizes, times and footers of its files, which differ once a file was written again; None without files."""
+        return None
 
     @property
     @abstractmethod
@@ -118,6 +124,11 @@ class _File(Source):
     def path(self) -> str:
         """Absolute path of the file."""
         return os.path.abspath(self.name)
+
+    @property
+    def version(self) -> object:
+        """Size and time of the file."""
+        return size_and_time(self.name)
 
 
 class CsvFile(_File):
@@ -258,6 +269,11 @@ class ParquetFile(_File, _TypedByArrow):
             columns = self.with_values(as_columns(piece), piece.num_rows)
             yield {name: columns[name] for name in wanted}
 
+    @property
+    def version(self) -> object:
+        """Size and time of the file, and a digest of its footer."""
+        return super().version, footer_digest(self.name)
+
     def columns(self, names: Sequence[str]) -> dict[str, Values]:
         """Return the raw values of some columns."""
         return super().columns(names) if self.values else as_columns(raw_columns(self.name, names)[0])
@@ -289,10 +305,6 @@ class Relation(_TypedByArrow):
         label = self.name if names is None else "the relation"
         yield from guarded_pieces(f"reading {label}", lambda: self._selected(names).to_arrow_reader(rows))
 
-    def columns(self, names: Sequence[str]) -> dict[str, Values]:
-        """Return the raw values of some columns."""
-        return as_columns(guarded("reading the relation", lambda: self._selected(names).to_arrow_table()))
-
     def _selected(self, names: Sequence[str] | None) -> Any:  # noqa: ANN401 - of a package that may be missing
         return self.relation if names is None else self.relation.select(*map(quoted, names))
 
@@ -314,6 +326,12 @@ class DatabaseTable(_File, _TypedByArrow):
     def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
         """The Arrow schema."""
         return self._types[0]
+
+    @property
+    def version(self) -> object:
+        """Size and time of the file, and of the log of changes that are not in it yet."""
+        log = f"{self.name}.wal"
+        return super().version, os.path.exists(log) and size_and_time(log)
 
     @property
     def complete(self) -> frozenset[str]:
@@ -344,10 +362,6 @@ class EngineQuery(_TypedByArrow):
         """Yield about `rows` records at a time."""
         table = self.table if names is None else self.table.select(*names)
         yield from guarded_pieces(f"reading {self.name}", lambda: table.to_pyarrow_batches(chunk_size=rows))
-
-    def columns(self, names: Sequence[str]) -> dict[str, Values]:
-        """Return the raw values of some columns."""
-        return as_columns(guarded("reading the engine's table", lambda: self.table.select(*names).to_pyarrow()))
 
 
 class FrameTable(Source):
@@ -436,6 +450,14 @@ class ArrowDataset(_TypedByArrow):
         wanted = self.arrow.names if names is None else list(names)
         read = partial(self.dataset.to_batches, columns=wanted, batch_size=rows, use_threads=False)
         yield from guarded_pieces("reading the dataset", read)
+
+    @property
+    def version(self) -> object:
+        """Sizes and times of its files; None if it has none, as one in memory."""
+        if not (files := getattr(self.dataset, "files", None)):
+            return None
+        infos = guarded("looking at the dataset", lambda: self.dataset.filesystem.get_file_info(files))
+        return [(info.size, info.mtime_ns) for info in infos]
 
 
 class FileList(Source):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,8 +14,8 @@ from pypgm._base.signatures import with_options
 from pypgm.data import tabulate
 from pypgm.data.columns.values import WHITE_SPACE
 from pypgm.data.schema.person import Person, Selection, blake2b
-from pypgm.data.schema.schema import Schema, SchemaLike, as_schema
-from pypgm.data.sources.counted import CountedTable
+from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_schema, as_schema
+from pypgm.data.sources.counted import CHANGED, CountedTable
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.duckdb_file import quoted
 from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
@@ -33,12 +34,12 @@ from pypgm.data.sources.source import (
 )
 from pypgm.data.sources.table import csv_names, csv_pieces
 from pypgm.domain import Clique
+from pypgm.errors import SourceError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
-_DROPPED = " changed while it was counted"
 _RELATION = "reading the relation"
 
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
@@ -81,6 +82,8 @@ class StreamedTable(CountedTable):
     """
 
     source: Source | None = None  # of a scan
+    open_schema: OpenSchema | None = None  # of a scan: until its columns are settled, the schema is a provisional one
+    again: Callable[[Schema], StreamedTable]  # reads a scan by another schema
 
     def __init__(self, pieces: Pieces, names: Sequence[str], schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         super().__init__(as_schema(schema))
@@ -88,9 +91,19 @@ class StreamedTable(CountedTable):
         self._chosen: tuple[NDArray[np.bool_], bytes] | None = None  # which records, and a digest of all persons' keys
         problems = name_problems(self.schema.reading, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         refuse("the table", problems)
-        every = (*self.schema.key_columns, *self.domain.attributes)
-        self._n_records = sum(len(codes[self.domain.attributes[0]]) for codes in self._read(every, _ROWS, "the table"))
+        self._open()
         self.schema.check_rules(self)
+
+    def _open(self) -> None:
+        """Read all records, refuse those that do not fit, and count what is counted best in this pass."""
+        attributes = self.domain.attributes
+        cliques = [] if self.schema.person else self._at_opening()
+        tables = self._empty(cliques, 0)
+        self._n_records = 0
+        for codes in self._read((*self.schema.key_columns, *attributes), _ROWS, "the table"):
+            self._n_records += len(codes[attributes[0]])
+            self._add(codes, cliques, tables, 0)
+        self._keep_all(cliques, tables)
 
     def kept(self, secret: bytes) -> StreamedTable:
         """Return the records that are kept of each person, chosen in one pass over all columns.
@@ -102,7 +115,7 @@ class StreamedTable(CountedTable):
             raise ValueError("the schema names no person")
         digest = blake2b()
         with Selection(person.at_most) as selection:
-            for codes in self._read((*person.columns, *self.domain.attributes), _ROWS, f"the table{_DROPPED}"):
+            for codes in self._read((*person.columns, *self.domain.attributes), _ROWS, CHANGED):
                 keys = person.keys(codes)
                 digest.update(keys.tobytes())
                 selection.add(keys, (codes[name] for name in self.domain))
@@ -114,23 +127,38 @@ class StreamedTable(CountedTable):
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         needed = self.domain.canonical({a for clique in cliques for a in clique}) or self.domain.attributes[:1]
         rows = max(_ROWS, sum(table.size for table in tables))
-        seen = 0
-        for codes in self._codes(needed, rows, f"the table{_DROPPED}"):
-            lengths = set(map(len, codes.values()))
-            if len(lengths) != 1:
-                raise ValueError(f"the table{_DROPPED}")
-            seen += lengths.pop()
-            for i, more in enumerate(tabulate.count(codes, self.domain, cliques, n_threads)):
-                np.add(tables[i], more, out=tables[i])
-        if seen != self.n_records:
-            raise ValueError(f"the table{_DROPPED}")
+        for codes in self._codes(needed, rows, CHANGED):
+            self._add(codes, cliques, tables, n_threads)
+
+    def _add(
+        self,
+        codes: dict[str, NDArray[Any]],
+        cliques: Sequence[Clique],
+        tables: Sequence[NDArray[np.int64]],
+        n_threads: int,
+    ) -> None:
+        """Add the records of a piece to the tables of some cliques."""
+        for i, more in enumerate(tabulate.count(codes, self.domain, cliques, n_threads)):
+            np.add(tables[i], more, out=tables[i])
 
     def codes_of(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         """Return the codes of some columns, piece by piece, in the order of the records."""
-        return self._codes(names, _ROWS, f"the table{_DROPPED}")
+        return self._codes(names, _ROWS, CHANGED)
 
     def _codes(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the codes of some columns for the kept records."""
+        """Yield the codes of some columns for the kept records; `SourceError` unless they are as many as before."""
+        n_seen = 0
+        for codes in self._codes_now(names, rows, what):
+            lengths = set(map(len, codes.values()))
+            if len(lengths) != 1:
+                raise SourceError(what)
+            n_seen += lengths.pop()
+            yield codes
+        if n_seen != self.n_records:
+            raise SourceError(what)
+
+    def _codes_now(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield the codes of some columns for the kept records, however many there are now."""
         if self._chosen is None or self.schema.person is None:
             yield from self._read(names, rows, what)
             return
@@ -142,10 +170,10 @@ class StreamedTable(CountedTable):
             here = is_kept[first : first + len(keys)]
             first += len(keys)
             if len(here) != len(keys):
-                raise ValueError(what)
+                raise SourceError(what)
             yield {name: codes[name][here] for name in names}
         if digest.digest() != expected:
-            raise ValueError(what)
+            raise SourceError(what)
 
     def _read(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield the codes of some columns, about `rows` rows at a time: small files are put together."""
@@ -191,7 +219,8 @@ def scan(
         ``connection.sql("select … from …")``, whose types are declared: DuckDB guesses types of files from the
         records, unless `all_varchar` or `types` says otherwise.
     schema : Schema, Domain, mapping or path
-        Declarations of its columns.
+        Declarations of its columns. Open columns are settled by `pypgm.synthesize` or a mechanism, which reads the
+        table in pieces for it.
     table : str, optional
         Table of a DuckDB file.
     ignore_extra, **dialect
@@ -220,11 +249,20 @@ def scan(
     if isinstance(given, CountedRecords | EncodedRecords | EngineQuery):
         way_in = ": EngineTable counts it" if isinstance(given, EngineQuery) else ", which is counted already"
         raise TypeError(f"scan needs a table that is read in pieces, got {type(source).__name__}{way_in}")
-    if isinstance(given, Relation):
-        streamed: StreamedTable = RelationTable(given, schema, ignore_extra=ignore_extra)
+    known = as_any_schema(schema)
+    streamed = in_pieces(given, known.provisional, ignore_extra)
+    streamed.open_schema = known if isinstance(known, OpenSchema) else None
+    return streamed
+
+
+def in_pieces(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTable:
+    """Return a table that is read in pieces and counted; ``ValueError`` if it does not fit."""
+    if isinstance(source, Relation):
+        streamed: StreamedTable = RelationTable(source, schema, ignore_extra=ignore_extra)
     else:
-        streamed = _scanned(given, as_schema(schema), ignore_extra)
-    streamed.source = given
+        streamed = _scanned(source, schema, ignore_extra)
+    streamed.source = source
+    streamed.again = partial(in_pieces, source, ignore_extra=ignore_extra)
     return streamed
 
 
@@ -275,15 +313,28 @@ def _key_in_duckdb(name: str, kind: str) -> str:
 def _scanned(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTable:
     """Return a table in pieces; the order and the types of columns may differ between its files."""
     files = source.files if isinstance(source, FileList) else [source]
+    versions = [file.version for file in files]
     names = [_names_in(file, schema, ignore_extra) for file in files]
     reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = {name: reading[name] for name in wanted}
-        for file in files:
+        for file, version in zip(files, versions, strict=True):
+            _check_unchanged(file, version)
             yield from csv_pieces(file, columns, rows) if isinstance(file, CsvFile) else file.pieces(wanted, rows)
+            _check_unchanged(file, version)
 
     return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
+
+
+def _check_unchanged(file: Source, version: object) -> None:
+    """Raise `SourceError` if a file is gone, or another than when its table was opened."""
+    try:
+        now = file.version
+    except OSError as error:
+        raise SourceError(f"{file.name} cannot be reached any more: {type(error).__name__}") from None
+    if now != version:
+        raise SourceError(f"{file.name} changed while it was counted")
 
 
 def _names_in(file: Source, schema: Schema, ignore_extra: bool) -> list[str]:

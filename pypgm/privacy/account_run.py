@@ -1,0 +1,261 @@
+"""A run's reservation in an account: its lines are entered there before records are read."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, NoReturn
+
+from pypgm.errors import BudgetError, warn_caller
+from pypgm.privacy.account import Account
+from pypgm.privacy.account_entry import AccountEntry
+from pypgm.privacy.account_store import Execute
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.observer import Observer, the_observer
+from pypgm.privacy.rational import exact_sum
+from pypgm.privacy.relation import Privacy
+
+if TYPE_CHECKING:
+    from pypgm.privacy.account import _Head
+    from pypgm.privacy.ledger import Ledger
+
+
+class Reservation:
+    """Budget of one run in an account, made by `Account.reserve`; a context that settles the run at its end.
+
+    Attributes
+    ----------
+    entry : AccountEntry
+        The account, the run and the amount, as the release names them.
+    observer : Observer
+        The observer for the run's own ledger, ``Ledger(budget, reservation.observer)``: enters each line in the
+        account.
+    """
+
+    __slots__ = ("_account", "_budget", "_earlier", "_head", "_process", "_token", "_within", "entry")
+
+    def __init__(
+        self,
+        account: Account,
+        head: _Head,
+        entry: AccountEntry,
+        *,
+        token: str,
+        budget: Budget,
+        earlier: tuple[Fraction, Fraction],
+    ) -> None:
+        self._account, self._head, self._token, self._budget, self._earlier = account, head, token, budget, earlier
+        self._within, self._process = "", os.getpid()
+        self.entry = entry
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a reservation is of one process: reserve in the process that charges")
+
+    def __repr__(self) -> str:
+        return f"Reservation({self.entry.text})"
+
+    @property
+    def observer(self) -> Observer:
+        """The observer for a ledger of this run."""
+        return _Entering(self, None)
+
+    def attach(self, ledger: Ledger) -> None:
+        """Enter all that is charged to a ledger from now on in the account, before the ledger has it."""
+        if not isinstance(ledger._observer, _Entering):
+            ledger._observer = _Entering(self, ledger._observer)
+        elif ledger._observer.reservation.entry != self.entry:
+            raise ValueError("the ledger is of another run of an account: make a new one")
+
+    def within(self, name: str) -> Reservation:
+        """Return the same reservation, whose lines stand under a name, for one of several tables of the run."""
+        part = copy.copy(self)
+        part._within = name
+        return part
+
+    def check(self, privacy: Privacy) -> None:
+        """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
+        self._head.check(privacy)
+
+    def check_table(self, table: str | None) -> None:
+        """Raise ``ValueError`` for the name of another table; None is any."""
+        self._head.check_table(table)
+
+    def enter(self, ledger: Ledger, lines: Sequence[Charge]) -> None:
+        """Enter lines of a ledger, all of them or none; durable when it returns.
+
+        Raises
+        ------
+        BudgetError
+            If the run was settled meanwhile, or they exceed its budget.
+        ValueError
+            If the ledger is for another relation, or for none yet.
+        OSError
+            If the account cannot be reached; whether the lines stand there is then unknown, and they count.
+        """
+        from pypgm.privacy import account as accounts
+
+        if ledger.privacy is None:
+            raise ValueError("a charge to an account needs a neighbour relation: ledger.bind(Privacy(...)), or a table")
+        run = self.entry.run
+        with self._account._store.transaction() as execute:
+            head = accounts._head(execute)
+            head.check(ledger.privacy)
+            charged, failing, bound, mark = self._amounts(execute)
+            cost = exact_sum([charged, *(line.cost for line in lines)])
+            delta = exact_sum([failing, *(line.delta for line in lines)])
+            if cost > self._budget.limit - self._earlier[0] or delta > self._budget.reserved_delta - self._earlier[1]:
+                raise BudgetError(f"run {run} of {head.name} reserved less than it charges")
+            relation = json.dumps(ledger.privacy.to_dict())
+            if not head.relation_text:
+                execute("UPDATE account SET relation = ?", relation)
+            ((number,),) = execute("SELECT COUNT(*) FROM account_lines WHERE run = ?", run)
+            for i, line in enumerate(lines, number + 1):
+                named = line.within_part(self._within) if self._within else line
+                execute("INSERT INTO account_lines VALUES (?, ?, ?)", run, i, json.dumps(named.to_dict()))
+            is_one_step = ledger.budget.unit != head.budget.unit and cost > 0
+            values = str(self.entry.amount if is_one_step else cost), str(delta), bound or relation
+            names = "charged = ?, spent = ?, spent_delta = ?, relation = ?, not_private = ?"
+            statement = f"UPDATE account_runs SET {names} WHERE run = ?"
+            execute(statement, str(cost), *values, mark or ledger.not_private, run)
+
+    def _amounts(self, execute: Execute) -> tuple[Fraction, Fraction, str, str]:
+        """Return the charged amounts, the relation and the mark of the run; `BudgetError` if it is settled."""
+        statement = "SELECT charged, spent_delta, relation, not_private FROM account_runs"
+        rows = execute(f"{statement} WHERE run = ? AND token = ? AND state = 'open'", self.entry.run, self._token)
+        if not rows:
+            raise BudgetError(f"run {self.entry.run} of {self.entry.name} was settled: nothing more is charged to it")
+        charged, delta, relation, mark = rows[0]
+        return Fraction(charged), Fraction(delta), relation, mark
+
+    def settle(self) -> None:
+        """Give back what was not charged, for good; nothing if the run is settled already."""
+        if self._process != os.getpid():  # a forked child: the run is its parent's
+            return
+        with self._account._store.transaction() as execute:
+            execute(
+                "UPDATE account_runs SET state = 'settled' WHERE run = ? AND token = ?", self.entry.run, self._token
+            )
+
+    def __enter__(self) -> Reservation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Settle the run; warn where the account cannot be reached, as a paid release is not lost for it."""
+        try:
+            self.settle()
+        except OSError as error:
+            warn_caller(f"run {self.entry.run} keeps its reservation until it is settled: {error}", RuntimeWarning)
+
+
+class _Entering(Observer):
+    """Observer that enters lines in an account before the ledger has them, beside what another one does."""
+
+    def __init__(self, reservation: Reservation, inner: Observer | None) -> None:
+        self.reservation, self._inner = reservation, inner
+
+    def _next(self) -> Observer:
+        return self._inner or the_observer()
+
+    def entering(self, ledger: object, lines: Sequence[object]) -> None:
+        """Enter the lines of one charge, as the ledger's root names them."""
+        self._next().entering(ledger, lines)
+        named = [line for line in lines if isinstance(line, Charge)]
+        part: Ledger = ledger  # type: ignore[assignment] # observers know no ledgers
+        while part._parent is not None:
+            named = [line.within_part(part._name) for line in named]
+            part = part._parent
+        self.reservation.enter(part, named)
+
+    def charged(self, ledger: object, line: object) -> None:
+        """Pass a line on."""
+        self._next().charged(ledger, line)
+
+    def allocated(self, ledger: object, part: object) -> None:
+        """Pass an allocation on."""
+        self._next().allocated(ledger, part)
+
+
+def as_account(given: object) -> Account | Reservation | None:
+    """Return the argument of an account; ``TypeError`` for anything else, such as its path."""
+    if given is None or isinstance(given, Account | Reservation):
+        return given
+    raise TypeError(f"account needs a pypgm.Account, got {type(given).__name__}: pypgm.Account(path) opens one")
+
+
+def charged_to(account: Account | Reservation, ledger: Ledger, privacy: Privacy) -> Reservation:
+    """Return the reservation to whose account a ledger is charged from now on: a new one of its budget, or the given.
+
+    Raises
+    ------
+    BudgetError
+        If the account has less than the budget left.
+    ValueError
+        If the account is for another relation, or the ledger has lines that it does not know.
+    """
+    if isinstance(account, Reservation):
+        account.check(privacy)
+        account.attach(ledger)
+        return account
+    if ledger.lines:
+        raise ValueError("the ledger has charges that the account does not know: pass a new one, or use release.resume")
+    run = account.reserve(ledger.budget, what="private table")
+    try:
+        return charged_to(run, ledger, privacy)
+    except BaseException:
+        run.end()
+        raise
+
+
+@contextmanager
+def resumed(
+    account: Account | None, entry: AccountEntry | None, ledger: Ledger, privacy: Privacy, what: str
+) -> Iterator[Reservation | None]:
+    """Context of a run whose ledger begins with the charges of a release; an error ends the run.
+
+    Parameters
+    ----------
+    account : Account, optional
+        The account of the run.
+    entry : AccountEntry, optional
+        The entry of the release: its charges are not entered again where they are in the same account.
+    ledger : Ledger
+        The ledger of the run, with these charges.
+    privacy : Privacy
+        The relation of the release.
+    what : str
+        The mechanism of the release.
+    """
+    if account is None:
+        yield None
+        return
+    if not isinstance(account, Account):
+        raise TypeError(f"account needs a pypgm.Account, got {type(account).__name__}")
+    is_there = entry is not None and entry.identity == account.identity
+    run = account.reserve(ledger.budget, what=f"{what}, resumed", after=ledger if is_there else None)
+    try:
+        ledger.bind(privacy)
+        if not is_there and ledger.lines:
+            run.enter(ledger, ledger.lines)
+        yield run
+    except BaseException:
+        run.end()
+        raise
+
+
+@contextmanager
+def reserved(given: object, budget: Budget, what: str) -> Iterator[Reservation | None]:
+    """Context of one run: what it reserved in an account, if there is one; settled at its end if it is made here."""
+    account = as_account(given)
+    if not isinstance(account, Account):
+        yield account
+        return
+    with account.reserve(budget, what=what) as reservation:
+        yield reservation
