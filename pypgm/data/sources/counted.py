@@ -76,6 +76,9 @@ class CountedTable(ABC):
         part._n_records = n_records
         return part
 
+    def end_snapshot(self) -> None:  # noqa: B027 - only an engine has any
+        """End the transaction in which the records are read, if an engine has one; a later count begins another."""
+
     @property
     def weights(self) -> None:
         """None: every record counts once."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.schema import SchemaLike, as_schema
+from pypgm.data.sources.connection import connection_of, with_connection
 from pypgm.data.sources.counted import CHANGED, CountedTable
 from pypgm.data.sources.encoding import name_problems, refuse
 from pypgm.data.sources.engine_codes import UnfitError, bytes_of
@@ -113,8 +114,9 @@ class EngineTable(CountedTable):
     Notes
     -----
     One call of `count` is one query with GROUPING SETS, or, in an engine without them, of one part for each set; small
-    marginals are counted several in a set. Earlier counts are used again. docs/your_table.md lists what each engine
-    counts and refuses.
+    marginals are counted several in a set. Earlier counts are used again. In PostgreSQL and DuckDB, all counts until a
+    private table is closed, or until `end_snapshot`, are read in one transaction, and nothing can be written over the
+    connection meanwhile. docs/your_table.md lists what each engine counts and refuses.
 
     Examples
     --------
@@ -123,12 +125,14 @@ class EngineTable(CountedTable):
     >>> release = pypgm.mechanisms.wide(table, epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
 
+    @with_connection
     def __init__(self, table: Expression, schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         ibis = imported("ibis", "a table of an engine", "ibis")
         if not isinstance(table, ibis.Table):
             raise TypeError(f"an engine's table needs an ibis.Table, got {type(table).__name__}")
         super().__init__(as_schema(schema))
         self._backend = guarded("asking for the engine", table.get_backend)
+        self._connection = connection_of(self._backend)
         names = guarded("asking the engine for its columns", lambda: list(table.columns))
         problems = name_problems(self.schema.reading, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         refuse("the table", problems)
@@ -167,6 +171,10 @@ class EngineTable(CountedTable):
         part._records, part._coded = records, self._queries.query(records, self._lists)
         part._n_records = int(self._queries.groups(part._coded, [()])[()][1].sum())
         return part
+
+    def end_snapshot(self) -> None:
+        """End the transaction in which the engine is read; a later count begins another."""
+        self._connection.end()
 
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         del n_threads  # the engine has its own

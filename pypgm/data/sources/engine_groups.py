@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.sources.connection import connection_of
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 from pypgm.domain import Clique, Domain
@@ -134,7 +135,8 @@ class Queries:
             }
             return values, present
 
-        return guarded("counting in the engine", columns)
+        # The connection is not kept here: frames of an error hold queries.
+        return connection_of(self._backend).read("counting in the engine", columns)
 
 
 def covers(domain: Domain, cliques: Iterable[Clique], n_cells: int = _CELLS) -> dict[Clique, list[Clique]]:
