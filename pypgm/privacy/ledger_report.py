@@ -14,7 +14,7 @@ from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
 from pypgm.files.format import LEDGER
 from pypgm.privacy.budget import Budget, check_new, own_budget, short
-from pypgm.privacy.charge import Charge, copies
+from pypgm.privacy.charge import Charge, copies, fixed_amount
 from pypgm.privacy.gdp import gdp_epsilon
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
@@ -170,16 +170,20 @@ class LedgerReport(Shown):
     def realised_epsilon(self, delta: Number | None = None) -> float:
         """Return the epsilon of the amount spent, rounded up; the guarantee is `epsilon`.
 
-        The amount spent is a guarantee if the steps were fixed beforehand. If an earlier answer decided on a later
-        step, its parameters or the end, the amount spent is itself an answer, and only the budget's guarantee is
-        proven. Probabilities of failure are subtracted from delta first.
+        The amount spent is a guarantee if the laws of all steps, their order and the end were fixed beforehand. If an
+        earlier answer decided on one of these, the amount spent is itself an answer, and only the budget's guarantee
+        is proven. Probabilities of failure are subtracted from delta first. In Gaussian differential privacy the amount
+        is that of the steps alone: what is left made them cost less, as noise to come, and may never be spent.
 
         Raises
         ------
         ValueError
             If no delta is named, or it leaves nothing after what was charged in probabilities of failure.
         """
-        return _converted(self._budget, self.spent(), self.spent_delta(), delta)
+        amount = self.spent()
+        if self._budget.accounting == "gdp":
+            amount = min(self._budget.limit, fixed_amount(self.lines))
+        return _converted(self._budget, amount, self.spent_delta(), delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""

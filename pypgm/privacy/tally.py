@@ -36,11 +36,10 @@ class Tally:
 
     def add(self, keys: Iterable[Key | None], counts: Iterable[int]) -> None:
         """Add records of some keys; those without a key are left out."""
-        known = self._counts
         for key, count in zip(keys, counts, strict=False):
             if key is not None and count:
-                known[key] = known.get(key, 0) + count
-                if len(known) > _HELD:
+                self._counts[key] = self._counts.get(key, 0) + count
+                if len(self._counts) > _HELD:
                     self._write()
 
     def chunks(self) -> Iterator[tuple[list[Key], NDArray[np.int64]]]:

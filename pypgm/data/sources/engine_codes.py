@@ -7,6 +7,7 @@ and nothing is rounded; of texts see `pypgm.data.sources.engine_texts`.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -106,7 +107,10 @@ def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: 
 def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # noqa: ANN401
     """Return the codes of numbers, which are compared with those that the schema names."""
     numbers = NumberColumn(ibis, value)
-    arms = [(is_so, _code(column, example)) for is_so, example in numbers.not_finite()]
+    # Infinities are beyond the bounds, unless the column names them, or looks for fractions before.
+    known = beyond(column)[:2] if isinstance(column, Binned) and not column.is_whole else (None, None)
+    coded = [(is_so, example, _code(column, example)) for is_so, example in numbers.not_finite()]
+    arms = [(is_so, code) for is_so, example, code in coded if math.isnan(example) or code != known[example > 0]]
     if column.numbers_are in {"codes", "digits", "nothing"}:
         arms += [(numbers.equal_to(n), _code(column, n)) for n in numbers.named(column.nulls)]
     if column.numbers_are == "codes":

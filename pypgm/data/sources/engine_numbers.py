@@ -89,9 +89,9 @@ class NumberColumn:
         """Return, for each non-finite number of the type, whether each value is it."""
         if self._is_double:
             above, below = self._value > self._double(_MAX_DOUBLE), self._value < self._double(-_MAX_DOUBLE)
-            # SQLite has no NaN, and no function for it.
+            # These have no NaN, and no function for it.
             missing: list[tuple[Expression, Number]] = (
-                [] if self._engine == "sqlite" else [(self._value.isnan(), math.nan)]
+                [] if self._engine in {"sqlite", "mssql"} else [(self._value.isnan(), math.nan)]
             )
             return [*missing, (above, math.inf), (below, -math.inf)]
         if self._kind.is_decimal() and self._engine in {"postgres", "risingwave"}:

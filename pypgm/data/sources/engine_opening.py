@@ -135,8 +135,10 @@ class Opening:
 
     def refuse(self) -> None:
         """Raise ``ValueError`` if there is a problem."""
-        columns = {_NOBODY: listed([repr(name) for name in self._schema.key_columns])}
-        refuse("the table", [f"column {columns.get(n, repr(n))}: {text}" for n, text in self.problems.items()])
+        columns = {name: repr(name) for name in self._schema.reading}
+        columns[_NOBODY] = listed([repr(name) for name in self._schema.key_columns])
+        problems = {name: self.problems[name] for name in [*columns, *self.problems] if name in self.problems}
+        refuse("the table", [f"column {columns.get(n, repr(n))}: {text}" for n, text in problems.items()])
 
     def _nobody(self, persons: Mapping[str, Expression]) -> dict[str, Expression]:
         """Return whether no person is named, if that is refused."""

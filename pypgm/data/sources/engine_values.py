@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from math import inf
@@ -22,7 +23,7 @@ from pypgm.data.sources.frames import imported
 from pypgm.data.sources.open_values import Counted, OpenValues
 
 _ROWS = 1 << 16  # groups that are Python objects at a time
-_DIGITS = 300  # of decimals that are doubles, for certain
+_TINY = 1e-300  # PostgreSQL casts no decimal to a double that is nearer to zero than about 1e-307
 
 
 class EngineValues(OpenValues):
@@ -92,12 +93,19 @@ class EngineValues(OpenValues):
 
     def _place(self, value: Expression, numbers: NumberColumn, points: NDArray[np.float64]) -> Expression:
         """Return how many points each number, as a double, is not below."""
-        kind = value.type()
-        if self._engine == "postgres" and not (kind.is_decimal() and not (kind.precision or inf) <= _DIGITS):
-            # PostgreSQL compiles thousands of arms for ten seconds; its casts to doubles round as Python's do.
-            texts = self._ibis.literal(f"{{{','.join(map(repr, points.tolist()))}}}")
-            return call("width_bucket", "int64", value.cast("float64"), texts.cast("array<float64>"))
-        return bin_of(self._ibis, numbers.at_least, [-inf, *points.tolist()], 0)
+        ends = points.tolist()
+        if self._engine != "postgres":
+            return bin_of(self._ibis, numbers.at_least, [-inf, *ends], 0)
+        # PostgreSQL compiles thousands of arms for ten seconds; its casts to doubles round as Python's do, or fail.
+        array = self._ibis.literal(f"{{{','.join(map(repr, ends))}}}").cast("array<float64>")
+        place = call("width_bucket", "int64", value.cast("float64"), array)
+        if not value.type().is_decimal():
+            return place
+        least, near = np.searchsorted(points, [-_TINY, _TINY]).tolist()
+        is_tiny = numbers.at_least(-_TINY) & ~numbers.at_least(_TINY)
+        near_zero = bin_of(self._ibis, numbers.at_least, [-inf, *ends[least:near]], least)
+        too_large = (numbers.at_least(inf), len(ends)), (~numbers.at_least(-sys.float_info.max), 0)
+        return self._ibis.cases(*too_large, (is_tiny, near_zero), else_=place)
 
     def _groups(self, records: Expression, key: Expression) -> Iterator[tuple[list[Any], list[int]]]:
         """Yield the groups of equal keys, and the number of records of each, some at a time."""
