@@ -111,7 +111,7 @@ def _create(arguments: argparse.Namespace) -> None:
 
 
 def _state(account: Account) -> dict[str, Any]:
-    """Return what is spent, reserved and left of an account, and its open runs; amounts as "a/b"."""
+    """Return the amounts of an account that are spent, reserved and left, as "a/b", and its open runs."""
     facts = account.to_dict()
     runs = [{name: value for name, value in run.items() if name != "lines"} for run in facts.pop("runs")]
     del facts["changes"]
