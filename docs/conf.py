@@ -74,6 +74,7 @@ docs/reference/index
 :hidden:
 :caption: Privacy
 docs/privacy
+docs/gdp
 docs/audit
 docs/SECURITY
 ```

@@ -629,6 +629,8 @@ class Release(Released[Model_co]):
         granted = self.ledger.budget
         if as_budget(None, None, budget).unit != granted.unit:
             raise ValueError(f"the release spent {granted.unit}, {budget!r} is in {budget.unit}")
+        if granted.accounting == "zcdp" != budget.accounting:  # what was admitted by zCDP is added up in it
+            budget = Budget(**{**budget.arguments(), "accounting": "zcdp"})
         if budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta:
             raise ValueError(f"{budget!r} is for the release and everything after it: at least its {granted!r}")
         ledger = Ledger(budget)

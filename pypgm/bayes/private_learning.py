@@ -34,7 +34,7 @@ from pypgm.privacy.arguments import as_budget, gaussian_budget
 from pypgm.privacy.entry import Entry, LearnerOptions
 from pypgm.privacy.laws import amplified_epsilon
 from pypgm.privacy.private_table import Counts, PrivateTable
-from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
+from pypgm.privacy.rational import Number, as_fraction, round_down
 from pypgm.privacy.tables import takes_any_table
 from pypgm.queries import Identity
 from pypgm.reconstruction.consistency import consistent
@@ -425,8 +425,8 @@ def measure_family(table: PrivateTable, family: Clique, amount: Fraction, law: L
     cells = max(2, table.domain.size(family))  # a table of one cell, which would cost nothing, gets the same noise
     if law == "gaussian":
         squared = table.privacy.squared_l2_sensitivity(Identity(cells))
-        return table.measure(family, variance=Fraction(squared) / (2 * amount))
-    epsilon = amount if table.ledger.budget.unit == "epsilon" else isqrt_down(2 * amount, _BITS)
+        return table.measure(family, variance=table.ledger.variance_of(amount, squared))
+    epsilon = table.ledger.epsilon_of(amount)
     return table.measure(family, scale=table.privacy.l1_sensitivity(Identity(cells)) / min(epsilon, MOST_EPSILON))
 
 
@@ -434,9 +434,8 @@ def _stddev(table: PrivateTable, amount: Fraction, law: Law) -> float:
     """Return the standard deviation of the noise on a count that is measured for an amount of the budget."""
     cell = Identity(2)
     if law == "gaussian":
-        return math.sqrt(float(table.privacy.squared_l2_sensitivity(cell) / (2 * amount)))
-    epsilon = float(amount) if table.ledger.budget.unit == "epsilon" else math.sqrt(2 * float(amount))
-    return math.sqrt(2) * float(table.privacy.l1_sensitivity(cell)) / epsilon
+        return math.sqrt(table.ledger.variance_of(amount, table.privacy.squared_l2_sensitivity(cell)))
+    return math.sqrt(2) * float(table.privacy.l1_sensitivity(cell) / table.ledger.epsilon_of(amount))
 
 
 class _Learner:
@@ -481,7 +480,7 @@ class _Learner:
     def _sampled(self, table: PrivateTable, amount: Fraction) -> list[LinearMeasurement]:
         """Measure one sample of the records, all tables on the same one, for an amount of the budget."""
         rate = self._scheme.sampling
-        epsilon = amount if table.ledger.budget.unit == "epsilon" else isqrt_down(2 * amount, _BITS)
+        epsilon = table.ledger.epsilon_of(amount)
         inner = _inner_epsilon(rate, epsilon)
         with table.subsample(rate, epsilon=inner) as sample:
             scale = 1 / min(inner / len(self._families), MOST_EPSILON)

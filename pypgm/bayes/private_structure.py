@@ -287,7 +287,7 @@ def _most_cells(table: PrivateTable, how: PrivateStructure, records: int, of_a_t
     if pure:
         noise = float(table.privacy.l1_sensitivity(cell) / of_a_table)
     else:
-        variance = table.privacy.squared_l2_sensitivity(cell) / (2 * of_a_table)
+        variance = table.ledger.variance_of(of_a_table, table.privacy.squared_l2_sensitivity(cell))
         noise = math.sqrt(2 / math.pi * float(variance))
     useful = records / (float(as_fraction("usefulness", how.usefulness)) * noise)
     return int(min(max(useful, 1.0), _MAX_CELLS))
@@ -298,7 +298,7 @@ def measured_total(table: PrivateTable, amount: Fraction) -> LinearMeasurement:
     one = table.privacy.records_per_person
     if table.ledger.budget.unit == "epsilon":
         return table.measure_total(scale=one / min(amount, MOST_EPSILON))
-    return table.measure_total(variance=one**2 / (2 * amount))
+    return table.measure_total(variance=table.ledger.variance_of(amount, one**2))
 
 
 class _Choice:

@@ -76,8 +76,7 @@ def _records(text: str) -> int:
 
 def _left(budget: Budget, share: Fraction) -> Budget:
     """Return the rest of a budget after values and bins are found for a share of it."""
-    left = budget.limit * (1 - share)
-    return Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left)
+    return budget.of_amount(budget.limit * (1 - share))
 
 
 def _plan(arguments: argparse.Namespace) -> None:

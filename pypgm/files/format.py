@@ -154,6 +154,7 @@ _LINE = Record(
         "noise": (str, "the law"),
         "parameters": ({str: _NUMBER}, "those of the law, rationals as text"),
         "unit": (str, "epsilon or rho"),
+        "left?": (_NUMBER, "what was left before it, or less, in Gaussian differential privacy"),
         "cost": (_NUMBER, "in that unit"),
         "delta?": (_NUMBER, "spent beside it"),
         "within?": (str, "what it is a part of"),
@@ -175,8 +176,9 @@ BUDGET = Record(
     {
         "epsilon?": (_NUMBER, "or rho"),
         "delta?": (_NUMBER, "beside epsilon"),
-        "rho?": (_NUMBER, "of zero-concentrated differential privacy"),
+        "rho?": (_NUMBER, "of zero-concentrated differential privacy, or mu^2 / 2 of Gaussian"),
         "reserved_delta?": (_NUMBER, "kept for steps that have one of their own"),
+        "accounting?": ({"gdp", "zcdp"}, "kind of privacy that amounts in rho are of; zCDP where it is not named"),
     },
 )
 LEDGER = Record(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, get_args
 
 from pypgm._base.numeric import check_choice, checked_integer, checked_real
@@ -11,6 +10,7 @@ from pypgm.data.sources.frames import Frame
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, SearchRounds, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
+from pypgm.privacy.arguments import draws_budget
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.reconstruction.best_records import CostLaw, Optimiser, RecordSearch
@@ -114,7 +114,7 @@ def fem(
     scale = checked_real("perturbation", perturbation)
     if rounds is not None:
         rounds = checked_integer("rounds", rounds, 1)
-    run = Run("fem", data, epsilon, delta, pure=True, **options)
+    run = Run("fem", data, epsilon, delta, budget_of=draws_budget, **options)
 
     def learn(queries: DrawnQueries, total: float) -> None:
         learner = _Rounds(run, queries, total, samples, RecordSearch(run.domain, _SEED, optimiser))
@@ -142,7 +142,7 @@ class _Rounds(SearchRounds):
             self.records.append(self.search.best({}))
             return
         selector = table.cell_selector(self.queries.cliques)
-        spent = self._epsilon(table.ledger.remaining() / rounds)
+        spent = table.ledger.epsilon_of(table.ledger.remaining(), rounds, has_range=True)
         rate = float(spent / table.privacy.cell_score_range) * self.total
         leader: dict[tuple[Clique, int], float] = {}
         for number in range(rounds):
@@ -156,9 +156,3 @@ class _Rounds(SearchRounds):
             leader[place] = leader.get(place, 0.0) + (-1.0 if flag else 1.0)
             if self.run.clock.tick(f"{number + 1}/{rounds} rounds".__str__):
                 return
-
-    def _epsilon(self, amount: Fraction) -> Fraction:
-        """Return the epsilon that a part of the budget pays for, rounded down."""
-        if self.run.table.ledger.budget.unit == "epsilon":
-            return amount
-        return Fraction(math.isqrt(int(8 * amount * 4**_BITS)), 2**_BITS)

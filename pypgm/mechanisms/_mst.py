@@ -143,7 +143,7 @@ def _measure(
     """Measure cliques with one common variance, such that together they cost at most rho."""
     # The variance is that of a table of two cells or more, also where a smaller one would cost nothing.
     squared = table.privacy.squared_l2_sensitivity(Identity(2))
-    variance = Fraction(squared * len(cliques)) / (2 * rho)
+    variance = table.ledger.variance_of(rho / len(cliques), squared) if cliques else None
     return [table.measure(c, query(c), variance=variance) for c in cliques]
 
 

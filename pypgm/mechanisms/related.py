@@ -298,10 +298,7 @@ def _parts(budget: Budget, share: Number) -> tuple[Budget, Budget]:
     if not 0 < part < 1:
         raise ValueError(f"parents_share must lie between 0 and 1, got {share}")
     first: Fraction = budget.limit * part
-    amounts = (first, budget.limit - first)
-    if budget.unit == "rho":
-        return Budget(rho=amounts[0]), Budget(rho=amounts[1])
-    return Budget(epsilon=amounts[0]), Budget(epsilon=amounts[1])
+    return budget.of_amount(first), budget.of_amount(budget.limit - first)
 
 
 def _checked_options(mechanism: str, options: Mapping[str, Any]) -> dict[str, Any]:

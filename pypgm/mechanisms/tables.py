@@ -149,7 +149,8 @@ def _declared(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:
         return source.frame.schema or Schema.of(source.frame.domain)
     if schema is None and isinstance(source, CountedRecords):
         known: Schema = source.table.schema
-        return known
+        of_scan: OpenSchema | None = getattr(source.table, "open_schema", None)
+        return of_scan or known
     if schema is None:
         draft, missing = typed_draft(source, {})
         message = "a schema is needed, with the public knowledge of each column; a draft with its names and types"

@@ -18,7 +18,7 @@ from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
 from pypgm.privacy.noise import drawable_rate
 from pypgm.privacy.private_table import PrivateTable
-from pypgm.privacy.rational import Number, as_fraction, isqrt_down
+from pypgm.privacy.rational import Number, as_fraction
 
 MOST_CODES = 256
 MOST_STEPS = 1 << 15  # margins are integers of 32 bits
@@ -178,15 +178,14 @@ class FrankWolfe:
             raise ValueError(f"{len(nodes)} nodes need an amount above 0 each, got {len(amounts)}")
         if not nodes:
             return []
-        names, laws = self._access.domain.attributes, []
+        whole, laws = sum(amounts, Fraction(0)), []
         for node, amount in zip(nodes, amounts, strict=True):
             composed = node.composed * steps
-            pure = ledger.budget.unit == "epsilon"
-            epsilon = amount / composed if pure else isqrt_down(8 * amount / composed, _EPSILON_BITS)
+            epsilon = ledger.epsilon_of(amount, composed, has_range=True, others=whole - amount)
             laws.append(Exponential(drawable_rate(epsilon / unit) * unit, unit, len(node.pairs) * steps, composed))
-        with ledger.allocate("Frank-Wolfe", amount=sum(amounts, Fraction(0))) as part:
-            for node, law in zip(nodes, laws, strict=True):
-                part.charge("regress", f"({names[node.attribute]})", law)
+        names = self._access.domain.attributes
+        entries = [(f"({names[node.attribute]})", law) for node, law in zip(nodes, laws, strict=True)]
+        ledger.charge_many("regress", entries, within="Frank-Wolfe")
         return laws
 
     def _codes(self) -> NDArray[np.uint8]:

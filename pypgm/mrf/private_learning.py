@@ -15,6 +15,7 @@ from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
 from pypgm.mrf.regression_plans import Plan, ising_plan, pairwise_plan, t_wise_plan
 from pypgm.mrf.sample_size import excess_risk, frank_wolfe_steps
+from pypgm.privacy.arguments import draws_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Entry, Handed, PrivateOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -53,7 +54,7 @@ class FieldRun(Entry):
         delta: Number | None,
         options: FieldOptions,
     ) -> None:
-        super().__init__(name, data, epsilon, delta, options, limits=_FieldLimits)
+        super().__init__(name, data, epsilon, delta, options, limits=_FieldLimits, budget_of=draws_budget)
 
     @property
     def domain(self) -> Domain:
@@ -92,7 +93,7 @@ class FieldRun(Entry):
         records = self.table.privacy.records_per_person
         if self._pure:
             return self.table.measure_total(scale=Fraction(records) / amount)
-        return self.table.measure_total(variance=Fraction(records**2) / (2 * amount))
+        return self.table.measure_total(variance=self.table.ledger.variance_of(amount, records**2))
 
 
 def default_steps(plan: Plan, amounts: list[Fraction], total: float, *, pure: bool) -> int:

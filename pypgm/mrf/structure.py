@@ -21,7 +21,7 @@ from pypgm.mrf.stability import Edges, Stability
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.noise import laplace_threshold
 from pypgm.privacy.private_table import PrivateTable
-from pypgm.privacy.rational import Number, isqrt_down
+from pypgm.privacy.rational import Number
 from pypgm.privacy.tables import takes_any_table
 
 if TYPE_CHECKING:
@@ -224,9 +224,7 @@ def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], given: int | None) 
     ledger, fail = table.ledger, table.ledger.remaining_delta()
     if fail <= 0:
         raise ValueError("stability fails with a probability: it needs a delta above 0, reserved by the budget")
-    pure = ledger.budget.unit == "epsilon"
-    amount = ledger.remaining()
-    epsilon = amount if pure else isqrt_down(2 * amount, _BITS)
+    epsilon = ledger.epsilon_of(ledger.remaining())
     k = table.privacy.records_per_person
     needed = k + laplace_threshold(2 * k / epsilon, fail / k)
     n_blocks = _BLOCKS_A_THRESHOLD * needed if given is None else checked_integer("n_blocks", given, 1)

@@ -95,7 +95,7 @@ class Access:
         return noise
 
     def charge_gaussians(
-        self, requests: Sequence[tuple[LinearQuery, str, Fraction]], what: str, ledger: Ledger
+        self, requests: Sequence[tuple[LinearQuery, str, Fraction]], what: str, *, within: str
     ) -> list[ChargedNoise]:
         """Charge Gaussian noise on the answers to many queries, each given with the clique it is on and its rho.
 
@@ -112,11 +112,13 @@ class Access:
             noise = made.get((id(query), id(rho)))
             if noise is None:
                 law = self._law(query, on, rho=rho)
-                if law.cost("rho") != rho:  # thousands of costs are summed fast if they share denominators
+                is_zcdp = self.ledger.budget.accounting == "zcdp"
+                if is_zcdp and law.cost("rho") != rho:  # thousands of costs are summed fast if they share denominators
                     law = self._law(query, on, rho=significant_down(rho, _COST_BITS))
                 noise = made[id(query), id(rho)] = ChargedNoise(law, law.adder(self.sampler))
             each.append(noise)
-        ledger.charge_many(what, [(on, noise.law) for (_, on, _), noise in zip(requests, each, strict=True)])
+        laws = [(on, noise.law) for (_, on, _), noise in zip(requests, each, strict=True)]
+        self.ledger.charge_many(what, laws, within=within)
         return each
 
     def _law(
@@ -134,7 +136,7 @@ class Access:
         one_of(f"noise on {on}", rho=rho, variance=variance, scale=scale)
         relation = self.privacy if privacy is None else privacy
         if rho is not None:
-            variance = _variance_of(rho, relation.squared_l2_sensitivity(query))
+            variance = self.ledger.variance_of(rho, relation.squared_l2_sensitivity(query))
         parameters: dict[type[DiscreteGaussian | DiscreteLaplace], Number | None] = {
             DiscreteGaussian: variance,
             DiscreteLaplace: scale,
@@ -163,7 +165,7 @@ class Access:
             If the backend that draws the noise is not installed.
         """
         squared = sum(c * c for c in changes)
-        law = DiscreteGaussian(drawable_variance(_variance_of(rho, squared)), squared, max(changes))
+        law = DiscreteGaussian(drawable_variance(self.ledger.variance_of(rho, squared)), squared, max(changes))
         noise = ChargedNoise(law, law.adder(self.sampler))
         self.ledger.charge(what, on, law)
         return noise
@@ -212,22 +214,12 @@ class ColumnAccess(Access):
     Attributes
     ----------
     numbers : callable
-        Gives the numbers in rising order, and how many records each of them stands for; to be called only after the
-        charge.
-    keys : callable
-        Gives how many records have each key, in the order of the keys, numbers first; to be called only after the
-        charge.
+        Takes rising points and gives numbers in rising order, and how many records each of them stands for: the points,
+        and one for all between two of them. To be called only after the charge.
+    histogram : callable
+        Gives some keys at a time, in their order, numbers first, and how many records have each; to be called only
+        after the charge.
     """
 
-    numbers: Callable[[], tuple[NDArray[np.float64], NDArray[np.int64]]]
-    keys: Callable[[], dict[str | int, int]]
-
-
-def _variance_of(rho: Number, squared_sensitivity: int) -> Fraction:
-    """Return the variance whose noise costs a rho."""
-    exact = as_fraction("rho", rho)
-    if exact <= 0:
-        raise ValueError(f"rho must be more than 0, got {rho}")
-    if squared_sensitivity == 0:
-        raise ValueError("no record changes this answer, so rho gives no variance; pass variance")
-    return squared_sensitivity / (2 * exact)
+    numbers: Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.int64]]]
+    histogram: Callable[[], Iterator[tuple[list[str | int], NDArray[np.int64]]]]

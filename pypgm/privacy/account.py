@@ -222,7 +222,7 @@ class Account:
             Privacy(neighbours or "add-remove", 1 if columns else None, columns or ())  # raises where they do not fit
         wanted = None if budget is None else own_budget(budget)
         self._store = store_at(place, create=budget is not None)
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=wanted is None) as execute:
             if not self._store.is_filled(execute):
                 if wanted is None:
                     raise FileNotFoundError(f"no account in {self._store.name}: pass budget= to create one")
@@ -252,11 +252,11 @@ class Account:
         _note(execute, f"created with {budget!r}", "", "")
 
     def _read(self) -> tuple[_Head, tuple[AccountRun, ...]]:
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=True) as execute:
             return _head(execute), _runs(execute)
 
     def _first(self) -> _Head:
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=True) as execute:
             return _head(execute)
 
     @property
@@ -299,13 +299,13 @@ class Account:
 
     def lines(self, run: int) -> tuple[Charge, ...]:
         """Return the lines of a run, in the order in which it was charged."""
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=True) as execute:
             rows = execute("SELECT charge FROM account_lines WHERE run = ? ORDER BY line", run)
         return tuple(Charge.from_dict(json.loads(text)) for (text,) in rows)
 
     def changes(self) -> tuple[Change, ...]:
         """Return what was done beside runs: creation, settling by a person, widening, closing."""
-        with self._store.transaction() as execute:
+        with self._store.transaction(reads=True) as execute:
             rows = execute("SELECT day, what, by_whom, why FROM account_changes ORDER BY change")
         return tuple(Change(*row) for row in rows)
 
@@ -454,7 +454,7 @@ class Account:
             _check_reason(by, why)
             if head.state == "closed":
                 raise BudgetError(f"{head.name} is closed")
-            if accounting(wanted) != accounting(head.budget):
+            if wanted.accounting != head.budget.accounting:
                 raise ValueError(f"{head.name} has {head.budget!r}, {budget!r} is of another kind")
             if wanted.limit < head.budget.limit or wanted.reserved_delta < head.budget.reserved_delta:
                 raise ValueError(f"{head.name} has {head.budget!r}, {budget!r} is less")
@@ -554,11 +554,6 @@ class Account:
         return f"Account({head.name}: {head.budget!r}, {len(runs)} runs, {short(_left(head.budget, runs)[0])} left)"
 
 
-def accounting(budget: Budget) -> str:
-    """Return how the costs of a budget compose: "pure", "zcdp" or "gdp"."""
-    return "pure" if budget.unit == "epsilon" else str(getattr(budget, "accounting", "zcdp"))
-
-
 def price(budget: Budget, whole: Budget, left: Fraction, earlier: Fraction = Fraction(0)) -> Fraction:
     """Return what a run's budget costs an account of which some is left; ``ValueError`` where they do not compose.
 
@@ -570,14 +565,14 @@ def price(budget: Budget, whole: Budget, left: Fraction, earlier: Fraction = Fra
     >>> price(Budget(epsilon="1/2"), Budget(rho=1), Fraction(1))
     Fraction(1, 8)
     """
-    kinds = accounting(budget), accounting(whole)
+    kinds = budget.accounting, whole.accounting
     if kinds[0] == kinds[1] or kinds == ("gdp", "zcdp"):
         return budget.limit - earlier
     if kinds[0] == "pure":
         if earlier:
             raise ValueError("a pure release in an account with delta is one step: it cannot be resumed there")
-        more: dict[str, Any] = {"left": left} if kinds[1] == "gdp" else {}
-        return Charge("run", "records", Stated(epsilon=budget.limit), unit=whole.unit, **more).cost
+        in_gdp = left if kinds[1] == "gdp" else None
+        return Charge("run", "records", Stated(epsilon=budget.limit), unit=whole.unit, left=in_gdp).cost
     if kinds[1] == "pure":
         raise ValueError(f"the account's {whole!r} is pure, the run's {budget!r} is not: give the run an epsilon alone")
     raise ValueError(f"the account has {whole!r}, whose runs are given epsilon and delta: {budget!r} has no such bound")

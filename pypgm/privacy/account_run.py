@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypgm.errors import BudgetError, warn_caller
 from pypgm.privacy.account import Account
@@ -66,6 +65,10 @@ class Reservation:
 
     def attach(self, ledger: Ledger) -> None:
         """Enter all that is charged to a ledger from now on in the account, before the ledger has it."""
+        if any(part._open for part in ledger._parts):
+            raise ValueError(
+                "the ledger has open allocations, whose charges the account would not have: make a new one"
+            )
         if not isinstance(ledger._observer, _Entering):
             ledger._observer = _Entering(self, ledger._observer)
         elif ledger._observer.reservation.entry != self.entry:
@@ -73,7 +76,8 @@ class Reservation:
 
     def within(self, name: str) -> Reservation:
         """Return the same reservation, whose lines stand under a name, for one of several tables of the run."""
-        part = copy.copy(self)
+        how: dict[str, Any] = {"token": self._token, "budget": self._budget, "earlier": self._earlier}
+        part = Reservation(self._account, self._head, self.entry, **how)
         part._within = name
         return part
 

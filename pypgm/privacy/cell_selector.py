@@ -95,7 +95,7 @@ class CellSelector:
         public = self._public(offsets)
         shift = round(weight * min(checked_real("total", total, zero=True), float(_COUNT_LIMIT)))
         unit = abs(weight) * self._access.privacy.cell_score_range
-        rate = drawable_rate(selection_epsilon(rho, epsilon, 8, count) / unit)
+        rate = drawable_rate(selection_epsilon(self._access.ledger, rho, epsilon, count) / unit)
         law = Exponential(rate * unit, unit) if count == 1 else Exponential(rate * unit, unit, count, count)
         self._access.ledger.charge("select", f"{2 * public.size} counts", law)
         with fixed_errors:

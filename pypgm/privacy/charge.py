@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from pypgm.privacy.budget import Unit, check_new
-from pypgm.privacy.laws import Law, law_of, own_law
-from pypgm.privacy.rational import as_fraction
+from pypgm.privacy.costs import fixed_cost
+from pypgm.privacy.laws import DiscreteGaussian, Law, law_of, own_law
+from pypgm.privacy.rational import Number, as_fraction, exact_sum, significant_down
 
 COUNTING = "counting groups of columns"
 """Purpose of a measurement of any number of columns."""
@@ -42,6 +43,8 @@ class Charge:
         The unit of the ledger's budget.
     within : str
         The allocation it was charged to, "outer / inner"; empty for the ledger itself.
+    left : number, optional
+        The amount that the whole ledger had left, or less, where it adds up costs in Gaussian differential privacy.
 
     Attributes
     ----------
@@ -51,7 +54,7 @@ class Charge:
     Raises
     ------
     ValueError
-        If the law has no guarantee in the unit.
+        If the law has no guarantee in the unit, or there is an amount left under a pure budget.
     TypeError
         If the law is not a `Law`.
 
@@ -62,6 +65,8 @@ class Charge:
     Fraction(1, 4)
     >>> Charge("train", "a model of my own", Stated(epsilon=0.1, delta=1e-9), unit="epsilon").cost
     Fraction(1, 10)
+    >>> round(float(Charge("train", "a model of my own", Stated(epsilon=0.1), left=1).cost), 6)
+    0.005006
     """
 
     what: str
@@ -69,28 +74,36 @@ class Charge:
     law: Law
     unit: Unit
     within: str
+    left: Fraction | None
     cost: Fraction = field(init=False)
 
-    def __init__(self, what: str, on: str, law: Law, *, unit: Unit = "rho", within: str = "") -> None:
+    def __init__(
+        self, what: str, on: str, law: Law, *, unit: Unit = "rho", within: str = "", left: Number | None = None
+    ) -> None:
         check_new(self, "cost")
         if unit not in get_args(Unit):
             raise ValueError(f"a charge is in 'rho' or 'epsilon', got {unit!r}")
+        exact = None if left is None else as_fraction("left", left)
+        if exact is not None and (unit == "epsilon" or exact < 0):
+            raise ValueError("an amount left is at least 0, and of a charge in rho")
         kept = own_law(law)
-        self._fill(str(what), str(on), kept, unit, str(within), kept.cost(unit))
+        cost = kept.cost(unit) if exact is None else kept.gdp_cost(exact)
+        self._fill(str(what), str(on), kept, unit, str(within), exact, cost)
 
     def _fill(self, *values: object) -> None:
         for name, value in zip(Charge.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
-    def _like(self, what: str, on: str, within: str) -> Charge:
+    def _like(self, what: str, on: str, within: str, left: Fraction | None) -> Charge:
         """Return a line of the same law, which needs no new check."""
         other = object.__new__(Charge)
-        other._fill(str(what), str(on), self.law, self.unit, str(within), self.cost)
+        cost = self.cost if left is None or left == self.left else self.law.gdp_cost(left)
+        other._fill(str(what), str(on), self.law, self.unit, str(within), left, cost)
         return other
 
     def within_part(self, name: str) -> Charge:
         """Return the line as it stands in the ledger from which the allocation of this name was taken."""
-        return self._like(self.what, self.on, f"{name} / {self.within}" if self.within else name)
+        return self._like(self.what, self.on, f"{name} / {self.within}" if self.within else name, self.left)
 
     @property
     def noise(self) -> str:
@@ -115,6 +128,7 @@ class Charge:
             "noise": self.noise,
             "parameters": {name: str(value) for name, value in self.law.parameters.items()},
             "unit": self.unit,
+            **({} if self.left is None else {"left": str(self.left)}),
             "cost": str(self.cost),
             **({"delta": str(self.delta)} if self.delta else {}),
             **({"within": self.within} if self.within else {}),
@@ -133,7 +147,8 @@ class Charge:
             If an entry is missing.
         """
         law = law_of(fields["noise"], dict(fields["parameters"]), fields.get("delta", 0))
-        line = cls(fields["what"], fields["on"], law, unit=fields["unit"], within=fields.get("within", ""))
+        named = {"unit": fields["unit"], "within": fields.get("within", ""), "left": fields.get("left")}
+        line = cls(fields["what"], fields["on"], law, **named)
         if line.cost != as_fraction("cost", fields["cost"]):
             raise ValueError(f"{line.what} on {line.on} costs {line.cost}, not {fields['cost']} as stored")
         return line
@@ -161,13 +176,47 @@ def purpose_of(charge: Charge) -> str:
     return f"finding the {'bins' if of_bins else 'values'} of {name.removesuffix(_QUANTILES)}"
 
 
-def charges(entries: Sequence[tuple[str, str, Law, str]], unit: Unit) -> list[Charge]:
-    """Return lines made of step, object, law and allocation; a law that entries share is checked and copied once."""
+def fixed_amount(lines: Sequence[Charge]) -> Fraction:
+    """Return the amount of Gaussian differential privacy of lines that were fixed beforehand, and of nothing else.
+
+    It may be more than what they cost in a ledger, whose rest is counted on as noise to come.
+    """
+    noise = [line.law for line in lines if isinstance(line.law, DiscreteGaussian)]
+    others = [line.law.bounded for line in lines if not isinstance(line.law, DiscreteGaussian)]
+    return fixed_cost(exact_sum(law.gdp_cost(Fraction(0)) for law in noise), others)
+
+
+_LEFT_BITS = 48  # of what was left
+
+
+def charges(entries: Sequence[tuple[str, str, Law, str]], unit: Unit, left: Fraction | None = None) -> list[Charge]:
+    """Return lines made of step, object, law and allocation; a law that entries share is checked and copied once.
+
+    Parameters
+    ----------
+    left : Fraction, optional
+        The amount left before the first of them, in Gaussian differential privacy.
+    """
     first: dict[int, Charge] = {}
     lines = []
     for what, on, law, within in entries:
-        known = first.get(id(law))
-        line = Charge(what, on, law, unit=unit, within=within) if known is None else known._like(what, on, within)
-        first.setdefault(id(law), line)
-        lines.append(line)
+        short = left if left is None or left <= 0 else significant_down(left, _LEFT_BITS)
+        lines.append(_line(first, (what, on, within), law, unit, short))
+        left = None if left is None else left - lines[-1].cost
     return lines
+
+
+def copies(lines: Sequence[Charge]) -> list[Charge]:
+    """Return copies of lines, costs computed anew; a law that lines share is checked and copied once."""
+    first: dict[int, Charge] = {}
+    return [_line(first, (line.what, line.on, line.within), line.law, line.unit, line.left) for line in lines]
+
+
+def _line(first: dict[int, Charge], named: tuple[str, str, str], law: Law, unit: Unit, left: Fraction | None) -> Charge:
+    """Return a line of this step, object and allocation, like the first one of the law if there is one."""
+    what, on, within = named
+    known = first.get(id(law))
+    if known is not None:
+        return known._like(what, on, within, left)
+    line = first[id(law)] = Charge(what, on, law, unit=unit, within=within, left=left)
+    return line

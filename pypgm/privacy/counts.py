@@ -92,7 +92,16 @@ def check_counts(data: object) -> None:
 
 
 def schema_of(data: Counts) -> Schema | None:
-    """Return the schema of a table, if it knows one; ``ValueError`` if its domain differs from the records' domain."""
+    """Return the schema of a table, if it knows one.
+
+    Raises
+    ------
+    ValueError
+        If its domain differs from the records' domain, or it has open columns, which have to be settled first.
+    """
+    if getattr(data, "open_schema", None) is not None:
+        needed = "pypgm.synthesize and the mechanisms, which settle them, take the table as it is"
+        raise ValueError(f"a private table has no open columns: {needed}")
     schema = getattr(data, "schema", None)
     if not isinstance(schema, Schema):
         return None

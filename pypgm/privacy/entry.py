@@ -14,7 +14,7 @@ from pypgm._base.progress import Bar
 from pypgm._base.signatures import split_options
 from pypgm.errors import BudgetError
 from pypgm.estimation.limits import LimitOptions, Limits
-from pypgm.privacy.arguments import as_budget, one_relation
+from pypgm.privacy.arguments import BudgetOf, as_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
@@ -25,7 +25,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Neighbours
 
 if TYPE_CHECKING:
-    from pypgm.data import Schema
+    from pypgm.data import OpenSchema, Schema
     from pypgm.data.schema.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
@@ -112,6 +112,11 @@ class Handed:
         """The schema of encoded records, if they know it."""
         return getattr(self.__held[0], "schema", None) if self.is_encoded else None
 
+    @property
+    def open_schema(self) -> OpenSchema | None:
+        """The schema of a scan whose open columns have still to be settled."""
+        return getattr(self.__held[0], "open_schema", None) if self.is_encoded else None
+
     def take(self) -> Any:  # noqa: ANN401 - a table of any kind
         """Return the records and forget them."""
         return self.__held.pop()
@@ -174,7 +179,7 @@ class Entry:
         limits: type = LimitOptions,
         what: str = "",
         names: Collection[str] = (),
-        budget_of: Callable[[Number | None, Number | None, Budget | None], Budget] = as_budget,
+        budget_of: BudgetOf = as_budget,
     ) -> None:
         handed = data if isinstance(data, Handed) else Handed(data)
         del data  # from here on no traceback holds the records
@@ -246,7 +251,7 @@ def entered(
     *,
     bar: Bar | None,
     n_threads: int,
-    budget_of: Callable[[Number | None, Number | None, Budget | None], Budget] = as_budget,
+    budget_of: BudgetOf = as_budget,
 ) -> PrivateTable:
     """Return the private table of some records, whose charges move the progress bar, if any; an open table as it is.
 

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from pypgm._base.constraints import one_of
 from pypgm.estimation.measurement import Noise as MeasuredNoise
-from pypgm.privacy.budget import Unit, check_new
-from pypgm.privacy.losses import MAX_SIGMA, Dominating, gaussian_losses, range_losses, response_losses
+from pypgm.privacy.budget import Budget, Unit, check_new
+from pypgm.privacy.costs import gaussian_cost, pure_cost
+from pypgm.privacy.losses import Dominating, range_losses, response_losses
 from pypgm.privacy.noise import drawable_scale, drawable_variance, gaussian_threshold, laplace_stddev, laplace_threshold
 from pypgm.privacy.rational import Number, as_decimal, as_fraction, round_up, with_own_digits
 from pypgm.privacy.relation import Privacy
@@ -69,8 +70,33 @@ class Law(ABC):
     def cost(self, unit: Unit) -> Fraction:
         """Return the cost of a step in the unit of a budget; ``ValueError`` if it has no guarantee in that unit."""
 
+    @property
+    def is_gdp(self) -> bool:
+        """Whether a step has a cost in Gaussian differential privacy."""
+        return True
+
+    def gdp_cost(self, left: Fraction) -> Fraction:
+        """Return the cost of a step in Gaussian differential privacy, where a rho of mu^2 / 2 is left.
+
+        Raises
+        ------
+        ValueError
+            If only the step's rho of zCDP is known.
+        """
+        return pure_cost(*self.bounded, left)
+
+    @property
+    def bounded(self) -> tuple[Fraction, Fraction]:
+        """The step as steps of bounded loss: the sum of their costs in zCDP, and the largest of them."""
+        rho = self.cost("rho")
+        return rho, rho
+
+    def price(self, budget: Budget, left: Fraction) -> Fraction:
+        """Return the cost of a step under a budget of which an amount is left."""
+        return self.gdp_cost(left) if budget.accounting == "gdp" else self.cost(budget.unit)
+
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return losses that dominate those of a step, for numerical composition; None if only its rho is known."""
+        """Return losses that dominate those of a step; None if none are known, other than those of its `gdp_cost`."""
         return _pure_losses(self.cost(unit)) if unit == "epsilon" else None
 
     @property
@@ -237,12 +263,10 @@ class DiscreteGaussian(Noise):
             raise _no_pure_guarantee("Gaussian noise")
         return self.squared_sensitivity / (2 * self.variance)
 
-    def dominating(self, unit: Unit) -> Dominating | None:
-        """Return the law itself, once for each changing answer, if each changes by 1 and the law has few atoms."""
-        del unit
-        if self.largest_change != 1 or self.variance > MAX_SIGMA**2:
-            return None
-        return Dominating(gaussian_losses, self.variance, self.squared_sensitivity)
+    def gdp_cost(self, left: Fraction) -> Fraction:
+        """Return D / 2 times the square of mu for a change of 1, whatever is left."""
+        del left
+        return gaussian_cost(self.variance, self.squared_sensitivity)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -323,6 +347,14 @@ class DiscreteLaplace(Noise):
         """Return the epsilon, D / scale, or half its square if the unit is rho."""
         return _pure_cost(self.sensitivity / self.scale, unit)
 
+    @property
+    def bounded(self) -> tuple[Fraction, Fraction]:
+        """One step for each answer, if the largest change is known: the sum of their costs in zCDP, and the largest."""
+        change = self.sensitivity if self.largest_change is None else min(self.largest_change, self.sensitivity)
+        # Changes of at most c each, D together, have squares of at most c D together.
+        of_change = change / (2 * self.scale**2)
+        return self.sensitivity * of_change, change * of_change
+
     def dominating(self, unit: Unit) -> Dominating | None:
         """Return randomized response, with losses 1 / scale and -1 / scale, once for each unit of change."""
         del unit
@@ -396,6 +428,11 @@ class Exponential(Law):
         """Return epsilon, or an eighth of its square as rho, times the number of draws that compose."""
         times = self.composed or 1
         return times * (self.epsilon if unit == "epsilon" else self.epsilon**2 / 8)
+
+    @property
+    def bounded(self) -> tuple[Fraction, Fraction]:
+        """The draws that compose: the sum of their costs in zCDP, and that of one."""
+        return self.cost("rho"), self.epsilon**2 / 8
 
     def dominating(self, unit: Unit) -> Dominating | None:
         """Return the hull of all losses of range epsilon, None if a person may change several draws, each by less."""
@@ -564,6 +601,18 @@ class Stated(Law):
         if unit == "epsilon" or self.rho is None:
             raise _no_pure_guarantee("rho")
         return self.rho
+
+    @property
+    def is_gdp(self) -> bool:
+        """Whether an epsilon is stated; of a step of which only a rho is known there is no cost."""
+        return not self.rho
+
+    def gdp_cost(self, left: Fraction) -> Fraction:
+        """Return the cost of a stated epsilon; ``ValueError`` for a rho."""
+        if not self.is_gdp:
+            has_none = "a step that is rho-zCDP has no cost in Gaussian differential privacy"
+            raise ValueError(f'{has_none}: use Budget(epsilon, delta, accounting="zcdp"), or state an epsilon')
+        return Law.gdp_cost(self, left)
 
     def dominating(self, unit: Unit) -> Dominating | None:
         """Return randomized response for an epsilon; None for a rho."""

@@ -11,10 +11,11 @@ from pypgm._base.constraints import one_of
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget, short
 from pypgm.privacy.charge import Charge, charges
+from pypgm.privacy.costs import gaussian_variance, pure_steps
 from pypgm.privacy.laws import Law
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.observer import Observer, the_observer
-from pypgm.privacy.rational import Number, as_fraction, exact_sum
+from pypgm.privacy.rational import EPSILON_BITS, Number, as_fraction, exact_sum, isqrt_down
 from pypgm.privacy.relation import Privacy
 
 __all__ = ["Charge", "Ledger", "LedgerReport"]
@@ -29,8 +30,9 @@ class Ledger(LedgerReport):
     """A budget and the charges to it, in exact rationals.
 
     A mechanism charges before it reads data. A charge that does not fit raises and changes nothing. The cost of a line
-    follows from its law, see `pypgm.privacy.laws`. Under a pure budget costs are epsilons, and a Gaussian, which has
-    none, is refused. Probabilities of failure add up separately, against the budget's `reserved_delta`.
+    follows from its law, see `pypgm.privacy.laws`, and in Gaussian differential privacy from the amount left before.
+    Under a pure budget costs are epsilons, and a Gaussian, which has none, is refused. Probabilities of failure add up
+    separately, against the budget's `reserved_delta`.
 
     A ledger exists once: copies and pickles of it are a `LedgerReport`, and a forked child is refused. Several threads
     may charge it. All its charges are for one neighbour relation, that of the first table entered.
@@ -47,7 +49,8 @@ class Ledger(LedgerReport):
 
     References
     ----------
-    Bun and Steinke 2016 (zCDP); Canonne, Kamath and Steinke 2020 (discrete Gaussian); Cesar and Rogers 2021 (range).
+    Bun and Steinke 2016 (zCDP); Canonne, Kamath and Steinke 2020 (discrete Gaussian); Cesar and Rogers 2021 (range);
+    Dong, Roth and Su 2022, Smith and Thakurta 2022 (Gaussian differential privacy, adaptively).
 
     Examples
     --------
@@ -58,7 +61,7 @@ class Ledger(LedgerReport):
     Fraction(3, 4)
     """
 
-    __slots__ = ("_journal", "_lock", "_name", "_observer", "_open", "_parent", "_parts", "_process", "_sums")
+    __slots__ = ("_alone", "_journal", "_lock", "_name", "_observer", "_open", "_parent", "_parts", "_process", "_sums")
 
     def __init__(self, budget: Budget, observer: Observer | None = None) -> None:
         super().__init__(budget)
@@ -69,6 +72,7 @@ class Ledger(LedgerReport):
         self._lock = threading.RLock()
         self._parent: Ledger | None = None
         self._name = ""
+        self._alone = True
         self._open = True
         self._process = (os.getpid(), len(_FORKS))
 
@@ -153,8 +157,75 @@ class Ledger(LedgerReport):
         """Return the charges so far as a report, which cannot be charged."""
         return LedgerReport(self._budget, self.lines, self.privacy, self.not_private)
 
+    def _left(self) -> Fraction | None:
+        """Return the amount that sets the price of a step in Gaussian differential privacy; None in other units."""
+        if self._budget.accounting != "gdp":
+            return None
+        return self._budget.limit - self.spent() if self._alone or self._parent is None else self._parent._left()
+
+    def epsilon_of(self, amount: Number, steps: int = 1, *, has_range: bool = False, others: Number = 0) -> Fraction:
+        """Return an epsilon of each of some steps that cost an amount together, if they are charged next.
+
+        Parameters
+        ----------
+        amount : number
+            In the budget's unit, more than 0.
+        steps : int
+            The number of steps, each as costly.
+        has_range : bool
+            Whether the losses of a step lie in an interval of length epsilon, as an exponential mechanism's do; else
+            between -epsilon and epsilon.
+        others : number
+            The amount that steps charged before these will have cost.
+
+        Raises
+        ------
+        ValueError
+            If the amount is not above 0.
+
+        Examples
+        --------
+        >>> round(float(Ledger(Budget(rho=1)).epsilon_of("1/2", has_range=True)), 6)
+        2.0
+        """
+        exact = _above_zero(self._budget.unit, amount)
+        if self._budget.unit == "epsilon":
+            return exact / steps
+        with self._lock:
+            left = self._left()
+        rho = exact if left is None else pure_steps(exact, steps, left - as_fraction("others", others))
+        return isqrt_down((8 if has_range else 2) * rho / steps, EPSILON_BITS)
+
+    def variance_of(self, amount: Number, squared_sensitivity: int) -> Fraction:
+        """Return the variance of discrete Gaussian noise that costs an amount of rho.
+
+        Raises
+        ------
+        ValueError
+            If the amount is not above 0, no record changes the answer, or the budget is pure.
+
+        Examples
+        --------
+        >>> Ledger(Budget(rho=1)).variance_of("1/2", 2)
+        Fraction(2, 1)
+        """
+        exact = _above_zero(self._budget.unit, amount)
+        if self._budget.unit == "epsilon":
+            raise ValueError("Gaussian noise has no pure guarantee; a budget with delta > 0 or rho is needed")
+        if squared_sensitivity == 0:
+            raise ValueError("no record changes this answer, so rho gives no variance; pass variance")
+        if self._budget.accounting == "zcdp":
+            return squared_sensitivity / (2 * exact)
+        return gaussian_variance(exact, squared_sensitivity)
+
     def allocate(
-        self, name: str, *, amount: Number | None = None, fraction: Number | None = None, reserved_delta: Number = 0
+        self,
+        name: str,
+        *,
+        amount: Number | None = None,
+        fraction: Number | None = None,
+        reserved_delta: Number = 0,
+        alone: bool = True,
     ) -> Ledger:
         """Set aside part of the remaining budget, in a separate ledger.
 
@@ -169,6 +240,9 @@ class Ledger(LedgerReport):
             Exactly one: an amount in the budget's unit, or a part of the budget's limit.
         reserved_delta : number
             The amount set aside for probabilities of failure.
+        alone : bool
+            Whether steps cost what they would in a ledger of this amount, so that its report stands by itself. If not,
+            steps of bounded loss cost less in Gaussian differential privacy: all that the whole ledger has left counts.
 
         Raises
         ------
@@ -191,11 +265,8 @@ class Ledger(LedgerReport):
             else as_fraction("amount", amount if amount is not None else 0)
         )
         delta = as_fraction("reserved_delta", reserved_delta)
-        unit = self._budget.unit
-        part = Ledger(
-            Budget(rho=wanted, reserved_delta=delta) if unit == "rho" else Budget(epsilon=wanted, reserved_delta=delta),
-            self._observer,
-        )
+        part = Ledger(self._budget.of_amount(wanted, delta), self._observer)
+        part._alone = alone
         self._check_process(f"allocation {name!r}")
         part._parent, part._name, part._lock, part._journal = self, str(name), self._lock, self._journal
         part._sums = (len(self._journal), Fraction(0), Fraction(0))  # the journal has no line of it yet
@@ -264,7 +335,7 @@ class Ledger(LedgerReport):
         """
         return self._charge([(what, on, law, within)])[0]
 
-    def charge_many(self, what: str, laws: Sequence[tuple[str, Law]]) -> list[Charge]:
+    def charge_many(self, what: str, laws: Sequence[tuple[str, Law]], *, within: str = "") -> list[Charge]:
         """Charge many steps at once: all of them, or none if they do not fit together.
 
         Parameters
@@ -273,6 +344,8 @@ class Ledger(LedgerReport):
             Name of the step, the same each time.
         laws : sequence of (str, Law)
             The object of each step, and the law that it will draw from; a law that several steps share is checked once.
+        within : str
+            See `charge`.
 
         Returns
         -------
@@ -293,13 +366,15 @@ class Ledger(LedgerReport):
         >>> ledger.remaining()
         Fraction(0, 1)
         """
-        return self._charge([(what, on, law, "") for on, law in laws])
+        return self._charge([(what, on, law, within) for on, law in laws])
 
     def _charge(self, entries: Sequence[tuple[str, str, Law, str]]) -> list[Charge]:
-        lines = charges(entries, self._budget.unit)
-        named = f"{lines[0].what} on {lines[0].on}" if len(lines) == 1 else f"a charge of {len(lines)} steps"
+        what, on, _, within = entries[0] if entries else ("", "", None, "")
+        of_all = within or f"a charge of {len(entries)} steps"
+        named = f"{what} on {on}" if len(entries) == 1 else of_all
         self._check_process(named)
         with self._lock:
+            lines = charges(entries, self._budget.unit, self._left())
             self._check(named, exact_sum(line.cost for line in lines), exact_sum(line.delta for line in lines))
             (self._observer or the_observer()).entering(self, lines)
             for line in lines:
@@ -338,3 +413,10 @@ class Ledger(LedgerReport):
     def _allocated(self) -> str:
         held = self._held()[0]
         return f", {short(held)} allocated" if held else ""
+
+
+def _above_zero(unit: str, amount: Number) -> Fraction:
+    exact = as_fraction(unit, amount)
+    if exact <= 0:
+        raise ValueError(f"{unit} must be more than 0, got {amount}")
+    return exact

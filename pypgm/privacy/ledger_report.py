@@ -14,7 +14,8 @@ from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
 from pypgm.files.format import LEDGER
 from pypgm.privacy.budget import Budget, check_new, own_budget, short
-from pypgm.privacy.charge import Charge, charges
+from pypgm.privacy.charge import Charge, copies, fixed_amount
+from pypgm.privacy.gdp import gdp_epsilon
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
@@ -171,14 +172,18 @@ class LedgerReport(Shown):
 
         The amount spent is a guarantee if the steps were fixed beforehand. If an earlier answer decided on a later
         step, its parameters or the end, the amount spent is itself an answer, and only the budget's guarantee is
-        proven. Probabilities of failure are subtracted from delta first.
+        proven. Probabilities of failure are subtracted from delta first. In Gaussian differential privacy the amount
+        is that of the steps alone: what is left made them cost less, as noise to come, and may never be spent.
 
         Raises
         ------
         ValueError
             If no delta is named, or it leaves nothing after what was charged in probabilities of failure.
         """
-        return _converted(self._budget, self.spent(), self.spent_delta(), delta)
+        amount = self.spent()
+        if self._budget.accounting == "gdp":
+            amount = min(self._budget.limit, fixed_amount(self.lines))
+        return _converted(self._budget, amount, self.spent_delta(), delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
@@ -186,7 +191,8 @@ class LedgerReport(Shown):
         return {
             **({"not_private": self.not_private} if self.not_private else {}),
             **({"privacy": named} if named else {}),
-            "budget": {name: str(value) for name, value in self._budget.arguments().items()},
+            "budget": {name: str(value) for name, value in self._budget.arguments().items()}
+            | ({"accounting": "gdp"} if self._budget.accounting == "gdp" else {}),
             "lines": [line.to_dict() for line in self.lines],
         }
 
@@ -208,7 +214,8 @@ class LedgerReport(Shown):
         try:
             lines = [Charge.from_dict(line) for line in fields["lines"]]
             privacy = Privacy(**fields["privacy"]) if "privacy" in fields else None
-            return LedgerReport(Budget(**fields["budget"]), lines, privacy, fields.get("not_private", ""))
+            budget = _stored_budget(fields["budget"])
+            return LedgerReport(budget, lines, privacy, fields.get("not_private", ""))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a stored ledger: {error!r}") from error
 
@@ -272,11 +279,23 @@ def _checked_lines(lines: Sequence[Charge], budget: Budget) -> Sequence[Charge]:
             raise TypeError(f"a ledger takes lines of Charge, got {type(line).__name__}")
         if line.unit != budget.unit:
             raise ValueError(f"{line.what} on {line.on} is charged in {line.unit}, the budget is in {budget.unit}")
-    recharged = charges([(line.what, line.on, line.law, line.within) for line in lines], budget.unit)
+        if (line.left is None) == (budget.accounting == "gdp"):
+            needed = "needs" if line.left is None else "has"
+            raise ValueError(f"{line.what} on {line.on} {needed} an amount left, and the budget is {budget!r}")
+    recharged, left = copies(lines), budget.limit
     for line, made in zip(lines, recharged, strict=True):
         if made.cost != line.cost:
             raise ValueError(f"{line.what} on {line.on} costs {made.cost}, not {line.cost} as stored")
+        if made.left is not None and made.left > left:
+            raise ValueError(f"{line.what} on {line.on} counts on {short(made.left)} left, of {short(left)}")
+        left -= made.cost
     return recharged
+
+
+def _stored_budget(fields: Mapping[str, Any]) -> Budget:
+    """Return the budget of a file; where it does not name the accounting, amounts in rho are of zCDP."""
+    pure = "rho" not in fields and "delta" not in fields
+    return Budget(**({} if pure else {"accounting": "zcdp"}) | dict(fields))
 
 
 def upward(value: Fraction) -> float:
@@ -294,7 +313,9 @@ def _converted(budget: Budget, amount: Fraction, fails: Fraction, delta: Number 
     if not 0 <= wanted < 1 or wanted < fails or (wanted == fails > 0 and not pure):
         least = f"at least {short(fails)}" if pure else f"more than {short(fails)}"
         raise ValueError(f"delta must be {least}, the probability of failure, and below 1, got {delta}")
-    return upward(amount) if pure else zcdp_epsilon(amount, wanted - fails)
+    if pure:
+        return upward(amount)
+    return (gdp_epsilon if budget.accounting == "gdp" else zcdp_epsilon)(amount, wanted - fails)
 
 
 def dp_events(ledger: LedgerReport) -> DpEvent:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_SIGMA = 1 << 20  # wider Gaussians enter by their rho: summing their pmf would take too long
-_REACH = 12  # standard deviations of a Gaussian beyond which its mass, below 2 exp(-72), counts as infinite loss
+_REACH = 12  # standard deviations of a Gaussian beyond which its mass, below exp(-72), counts as infinite loss
+_GAUSSIAN_CELLS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,21 @@ class Dominating(NamedTuple):
     times: int = 1
 
 
-def gaussian_losses(variance: Fraction) -> Losses:
-    """Return the losses of a discrete Gaussian: P is the law around 0, Q around 1; z loses (1 - 2 z) / (2 variance)."""
-    s = float(variance)
-    reach = math.ceil(_REACH * math.sqrt(s)) + 1
-    z = np.arange(-reach, reach + 1, dtype=np.float64)
-    weights = np.exp(-np.square(z) / (2 * s))
-    masses = weights / weights.sum() * (1 + 1e-12)
-    return Losses((1 - 2 * z) / (2 * s), masses, 4 * math.exp(-(_REACH**2) / 2))
+def gaussian_losses(rho: Fraction) -> Losses:
+    """Return the losses of a normal variable and the same shifted by sqrt(2 rho): normal, mean rho, variance 2 rho.
+
+    They are cut into cells, the mass of each at its upper end.
+    """
+    from scipy.special import ndtr
+
+    mean = _up(rho)
+    mu = math.nextafter(math.sqrt(2 * mean), math.inf)
+    z = np.linspace(-_REACH, _REACH, _GAUSSIAN_CELLS + 1)
+    # Differences of tails, of the upper ones above the middle, where the lower ones are all but 1.
+    masses = np.where(z[1:] <= 0, np.diff(ndtr(z)), -np.diff(ndtr(-z))) * (1 + 1e-12)
+    tail = 2 * math.exp(-(_REACH**2) / 2)
+    masses[0] += tail
+    return Losses((mean + mu * z[1:]) * (1 + 1e-15 * np.sign(mean + mu * z[1:])), masses, tail)
 
 
 def response_losses(epsilon: Fraction) -> Losses:

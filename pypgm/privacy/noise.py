@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from pypgm import _core
 from pypgm._base.constraints import one_of
 from pypgm._base.numeric import shown
 from pypgm.privacy.rational import (
+    EPSILON_BITS,
     MARGIN,
     Number,
     as_decimal,
@@ -20,7 +22,8 @@ from pypgm.privacy.rational import (
     with_own_digits,
 )
 
-_EPSILON_BITS = 32
+if TYPE_CHECKING:
+    from pypgm.privacy.ledger import Ledger
 
 
 def drawable_rate(rate: Fraction) -> Fraction:
@@ -31,10 +34,12 @@ def drawable_rate(rate: Fraction) -> Fraction:
     return drawable
 
 
-def selection_epsilon(rho: Number | None, epsilon: Number | None, divisor: int, count: int = 1) -> Fraction:
+def selection_epsilon(
+    ledger: Ledger, rho: Number | None, epsilon: Number | None, count: int = 1, *, has_range: bool = True
+) -> Fraction:
     """Return the epsilon of each of `count` selections that together cost `epsilon`, or `rho`.
 
-    A rho buys selections of epsilon^2 / divisor each; the epsilon is then rounded down.
+    See `Ledger.epsilon_of`; a pure ledger is charged the epsilon that a rho is worth in zCDP.
 
     Raises
     ------
@@ -50,7 +55,9 @@ def selection_epsilon(rho: Number | None, epsilon: Number | None, divisor: int, 
     exact = as_fraction("rho", rho if rho is not None else 0)
     if exact <= 0:
         raise ValueError(f"a selection needs a rho above 0, got {rho}")
-    return isqrt_down(divisor * exact / count, _EPSILON_BITS)
+    if ledger.budget.unit == "epsilon":
+        return isqrt_down((8 if has_range else 2) * exact / count, EPSILON_BITS)
+    return ledger.epsilon_of(exact, count, has_range=has_range)
 
 
 @with_own_digits

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.privacy.budget import Unit
-from pypgm.privacy.charge import Charge
+from pypgm.privacy.charge import Charge, fixed_amount
+from pypgm.privacy.gdp import gdp_epsilon
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.privacy.losses import Losses
+from pypgm.privacy.losses import Losses, gaussian_losses
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_epsilon
 
@@ -33,14 +34,14 @@ _FINENESS = 64  # grid points a standard deviation of one step's loss
 
 
 def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> float:
-    """Return an epsilon for which the charges are (epsilon, delta)-DP, by numerical composition, rounded upward.
+    """Return an epsilon for which the charges are (epsilon, delta)-DP, the least that is proven, rounded upward.
 
-    Like `Ledger.realised_epsilon`, this figure is a guarantee if the steps were fixed beforehand. It is never above
-    that one, which follows only from zCDP and is returned if the distributions give no less, as may happen if
-    exponential mechanisms take a large part of the budget. Discrete Gaussian and Laplace lines whose answers each
-    change by at most 1 enter by the exact law, exponential mechanisms by the worst pair of their range, everything
-    else with a pure epsilon by randomized response. Lines of which only rho is known are converted separately, with
-    half of delta.
+    Like `Ledger.realised_epsilon`, this figure is a guarantee if the steps were fixed beforehand. It is the least of
+    that one, of what the steps cost in Gaussian differential privacy, and of numerical composition. There, discrete
+    Gaussian noise enters by the normal law that dominates all of it, discrete Laplace lines whose answers each change
+    by at most 1 by the exact law, exponential mechanisms by the hull over the pairs of their range, everything else
+    with a pure epsilon by randomized response. Lines of which only a rho is known are converted separately, with half
+    of delta.
 
     Parameters
     ----------
@@ -67,8 +68,7 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     Examples
     --------
     >>> from pypgm import Budget, Ledger
-    >>> from pypgm.privacy.laws import DiscreteGaussian
-    >>> ledger = Ledger(Budget(rho=1))
+    >>>     >>> ledger = Ledger(Budget(rho=1))
     >>> for _ in range(20):
     ...     _ = ledger.charge("measure", "a", DiscreteGaussian(600, squared_sensitivity=1, largest_change=1))
     >>> round(ledger.realised_epsilon(1e-9), 2), round(realised_pld_epsilon(ledger, 1e-9), 2)
@@ -80,7 +80,7 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     left = as_fraction("delta", wanted) - ledger.spent_delta()
     if not 0 < left < 1:
         raise ValueError(f"delta must lie in (0, 1) and exceed what was charged in delta, got {wanted}")
-    plain = ledger.realised_epsilon(wanted)
+    plain = min(ledger.realised_epsilon(wanted), _filtered(ledger.lines, left))
     steps, rest = _steps(ledger.lines, ledger.budget.unit)
     if not steps:
         return plain
@@ -92,16 +92,28 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     return min(plain, math.nextafter(epsilon + composed, math.inf) if composed or rest else 0.0)
 
 
+def _filtered(lines: Sequence[Charge], delta: Fraction) -> float:
+    """Return the epsilon that the lines have together in Gaussian differential privacy; infinity if one has no cost."""
+    if not all(line.law.is_gdp for line in lines):
+        return math.inf
+    return gdp_epsilon(fixed_amount(lines), delta)
+
+
 def _steps(lines: Sequence[Charge], unit: Unit) -> tuple[list[tuple[Losses, int]], Fraction]:
     """Return losses with the number of times each occurs, and the rho of the lines that have none."""
     counted: Counter[tuple[Callable[[Fraction], Losses], Fraction]] = Counter()
-    rest = Fraction(0)
+    rest = gaussian = Fraction(0)
     for line in lines:
         dominating = line.law.dominating(unit)
-        if dominating is None:
+        if dominating is not None:
+            if dominating.parameter > 0 and dominating.times > 0:
+                counted[dominating.losses, dominating.parameter] += dominating.times
+        elif line.law.is_gdp:
+            gaussian += line.law.gdp_cost(Fraction(0))
+        else:
             rest += line.cost
-        elif dominating.parameter > 0 and dominating.times > 0:
-            counted[dominating.losses, dominating.parameter] += dominating.times
+    if gaussian:
+        counted[gaussian_losses, gaussian] += 1
     return [(losses(parameter), times) for (losses, parameter), times in counted.items()], rest
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +20,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
+from pypgm.privacy.tally import Tally
 from pypgm.queries import Identity
 
 
@@ -88,6 +89,22 @@ class TableColumn:
     check_open: Callable[[], object]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedColumn:
+    """A column counted where its records are.
+
+    Attributes
+    ----------
+    pieces : callable
+        Gives values, and the number of records of each, some at a time; a value may come again.
+    below : callable
+        Takes rising points: how many further numbers are below each, and last how many there are, shape (points + 1,).
+    """
+
+    pieces: Callable[[], Iterable[tuple[Iterable[object], Iterable[int]]]]
+    below: Callable[[NDArray[np.float64]], NDArray[np.int64]]
+
+
 class PrivateColumn(Guarded):
     """Column of raw values behind a ledger, for questions that come before a table can be encoded.
 
@@ -130,14 +147,14 @@ class PrivateColumn(Guarded):
 
     def __init__(
         self,
-        values: Iterable[object] | TableColumn,
+        values: Iterable[object] | TableColumn | CountedColumn,
         privacy: Privacy,
         ledger: Ledger,
         *,
         unsafe_seed: int | None = None,
         sampler: Sampler | None = None,
     ) -> None:
-        if not isinstance(values, TableColumn):
+        if not isinstance(values, TableColumn | CountedColumn):
             if isinstance(values, str | bytes) or not hasattr(type(values), "__len__"):
                 raise TypeError(f"a column needs a sequence of values, got {type(values).__name__}")
             if getattr(values, "ndim", 1) != 1:
@@ -156,37 +173,38 @@ class PrivateColumn(Guarded):
         if isinstance(self.__values, TableColumn):
             self.__values.check_open()
 
-    def __numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the numbers in rising order, and the number of records of each; to be called after the charge."""
-        values = self.__values
-        if isinstance(values, TableColumn):
-            numbers, counts = _as_numbers(values.levels), values.count().astype(np.int64)
-        else:
-            numbers = _as_numbers(values)
-            counts = np.ones(numbers.size, dtype=np.int64)
-        known = np.flatnonzero(~np.isnan(numbers))
-        order = known[np.argsort(numbers[known], kind="stable")]
-        return numbers[order], counts[order]
+    def __numbers(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return rising numbers, each point and one that stands for all between two, and the number of records of each.
 
-    def __keys(self) -> dict[str | int, int]:
-        """Return the number of records of each key, in order of the keys, numbers first; called after the charge."""
+        To be called after the charge.
+        """
+        ends = np.unique([points, np.nextafter(points, np.inf)])
         given = self.__values
-        values: Iterable[object]
-        counts: Iterable[int]
+        below = given.below(ends) if isinstance(given, CountedColumn) else np.zeros(ends.size + 1, dtype=np.int64)
+        per_cell = np.diff(below, prepend=0)
+        for values, counts in self.__pieces():
+            numbers = _as_numbers(values)
+            times = np.fromiter(counts, np.int64, numbers.size)
+            known = ~np.isnan(numbers)
+            np.add.at(per_cell, np.searchsorted(ends, numbers[known], side="right"), times[known])
+        return np.concatenate([[-np.inf], ends]), per_cell
+
+    def __keys(self) -> Iterator[tuple[list[str | int], NDArray[np.int64]]]:
+        """Yield some keys at a time, numbers first, with the number of records of each; called after the charge."""
+        with Tally() as tally:
+            with unwarned():
+                for values, counts in self.__pieces():
+                    tally.add(map(_as_key, values), counts)
+            yield from tally.chunks()
+
+    def __pieces(self) -> Iterable[tuple[Iterable[object], Iterable[int]]]:
+        """Return values, and the number of records of each; a value may come again."""
+        given = self.__values
+        if isinstance(given, CountedColumn):
+            return given.pieces()
         if isinstance(given, TableColumn):
-            values, counts = given.levels, given.count().tolist()
-        elif type(given) is np.ndarray and given.dtype.kind in "iufU":
-            values, times = np.unique(given, return_counts=True)
-            counts = times.tolist()
-        else:
-            values, counts = given, repeat(1)
-        by_key: dict[str | int, int] = {}
-        with unwarned():
-            for value, count in zip(values, counts, strict=False):
-                key = _as_key(value)
-                if key is not None and count:
-                    by_key[key] = by_key.get(key, 0) + count
-        return dict(sorted(by_key.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))
+            return [(given.levels, given.count().tolist())]
+        return [(given, repeat(1))]
 
 
 def _as_numbers(values: Iterable[object]) -> NDArray[np.float64]:
@@ -290,6 +308,9 @@ def sparse_histogram(
 
 
 def _released(access: ColumnAccess, noise: ChargedNoise) -> dict[str | int, int]:
-    counts, threshold = access.keys(), noise.law.threshold or 0
-    noisy = noise.add(np.array(list(counts.values()), dtype=np.int64))
-    return {key: int(count) for key, count in zip(counts, noisy, strict=True) if count >= threshold}
+    released: dict[str | int, int] = {}
+    threshold = noise.law.threshold or 0
+    for keys, counts in access.histogram():
+        noisy = noise.add(counts).tolist()
+        released |= {key: count for key, count in zip(keys, noisy, strict=True) if count >= threshold}
+    return released

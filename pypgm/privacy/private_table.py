@@ -268,8 +268,7 @@ class PrivateTable(Shown, Guarded):
         each = [
             (done, named(clique), parts[id(share)]) for (clique, _, done), share in zip(trusted, shares, strict=True)
         ]
-        with self._ledger.allocate(f"{len(trusted)} cliques", amount=total) as part:
-            noises = self.trusted_access.charge_gaussians(each, "measure", part)
+        noises = self.trusted_access.charge_gaussians(each, "measure", within=f"{len(trusted)} cliques")
         with fixed_errors:
             values = self.__noisy(trusted, noises)
         measurements: list[LinearMeasurement] = []

@@ -12,6 +12,7 @@ from pypgm._base.constraints import one_of
 from pypgm.privacy.access import ColumnAccess
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
+from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import drawable_rate, selection_epsilon
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
@@ -77,11 +78,10 @@ def private_quantiles(
         raise ValueError("at least one quantile is needed")
     count, ledger = len(wanted), access.ledger
     ranges = [access.privacy.quantile_score_range(q) for q in wanted]
-    shares = _shares(count, parts, rho, epsilon)
+    shares = _shares(ledger, count, parts, rho, epsilon)
     laws = [Exponential(drawable_rate(share / r) * r, r) for r, share in zip(ranges, shares, strict=True)]
-    with ledger.allocate("quantiles", amount=sum(law.cost(ledger.budget.unit) for law in laws)) as part:
-        for q, law in zip(wanted, laws, strict=True):
-            part.charge("select", f"quantile {q} on {points.size} points", law)
+    steps = [(f"quantile {q} on {points.size} points", law) for q, law in zip(wanted, laws, strict=True)]
+    ledger.charge_many("select", steps, within="quantiles")
     with fixed_errors:
         drawn = _drawn(access, points, wanted, laws)
     in_order = np.empty(count)
@@ -155,29 +155,34 @@ def private_bounds(
 def _drawn(
     access: ColumnAccess, points: NDArray[np.float64], wanted: Sequence[Fraction], laws: Sequence[Exponential]
 ) -> list[float]:
-    numbers, counts = access.numbers()
+    numbers, counts = access.numbers(points)
     return [
         points[law.draw(rank_scores(numbers, counts, q, points), access.sampler)]
         for q, law in zip(wanted, laws, strict=True)
     ]
 
 
-def _shares(count: int, parts: Sequence[Number] | None, rho: Number | None, epsilon: Number | None) -> list[Fraction]:
+def _shares(
+    ledger: Ledger, count: int, parts: Sequence[Number] | None, rho: Number | None, epsilon: Number | None
+) -> list[Fraction]:
     """Return the epsilon of each selection."""
     if parts is None:
-        return [selection_epsilon(rho, epsilon, 8, count)] * count
+        return [selection_epsilon(ledger, rho, epsilon, count)] * count
     weights = [as_fraction("parts", part) for part in parts]
     if len(weights) != count or not all(weight > 0 for weight in weights):
         raise ValueError(f"parts needs a number above 0 for each of {count} quantiles")
     one_of("a selection", rho=rho, epsilon=epsilon)
     of_all = [weight / sum(weights) for weight in weights]
     if epsilon is not None:
-        return [selection_epsilon(None, as_fraction("epsilon", epsilon) * part, 8) for part in of_all]
-    return [selection_epsilon(as_fraction("rho", rho or 0) * part, None, 8) for part in of_all]
+        return [selection_epsilon(ledger, None, as_fraction("epsilon", epsilon) * part) for part in of_all]
+    whole = as_fraction("rho", rho or 0)
+    if ledger.budget.unit == "epsilon" or whole <= 0:
+        return [selection_epsilon(ledger, whole * part, None) for part in of_all]
+    return [ledger.epsilon_of(whole * part, has_range=True, others=whole * (1 - part)) for part in of_all]
 
 
 def _cell_counts(access: ColumnAccess, points: NDArray[np.float64]) -> NDArray[np.int64]:
-    numbers, counts = access.numbers()
+    numbers, counts = access.numbers(points)
     cells = points.size - 1
     per_cell = np.zeros(cells, dtype=np.int64)
     np.add.at(per_cell, np.clip(np.searchsorted(points, numbers, side="right") - 1, 0, cells - 1), counts)

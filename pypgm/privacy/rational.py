@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 from pypgm._base.numeric import Number, as_fraction
 
 __all__ = [
+    "EPSILON_BITS",
     "MARGIN",
     "Number",
     "as_decimal",
@@ -23,6 +24,8 @@ __all__ = [
     "round_down",
     "round_up",
     "significant_down",
+    "significant_up",
+    "with_digits",
     "with_own_digits",
 ]
 
@@ -30,29 +33,37 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 
+EPSILON_BITS = 32  # significant bits of an epsilon that costs a rho
 MARGIN = Decimal("1e-30")  # of a logarithm; arithmetic on logarithms below 10^9 errs by less than 1e-40
-# Every setting is named: defaults would come from decimal.DefaultContext, which a program may change.
-_CONTEXT = decimal.Context(
-    prec=60,
-    rounding=decimal.ROUND_HALF_EVEN,
-    Emin=-(10**9),
-    Emax=10**9,
-    capitals=1,
-    clamp=0,
-    flags=[],
-    traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
-)
+_DIGITS = 60
 
 
-def with_own_digits(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that runs with 60 decimal digits, whatever context the caller has set."""
+def with_digits(digits: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator of functions that run with this many decimal digits, whatever context the caller has set."""
+    # Every setting is named: defaults would come from decimal.DefaultContext, which a program may change.
+    context = decimal.Context(
+        prec=digits,
+        rounding=decimal.ROUND_HALF_EVEN,
+        Emin=-(10**9),
+        Emax=10**9,
+        capitals=1,
+        clamp=0,
+        flags=[],
+        traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
+    )
 
-    @functools.wraps(function)
-    def inside(*args: P.args, **kwargs: P.kwargs) -> R:
-        with decimal.localcontext(_CONTEXT):
-            return function(*args, **kwargs)
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def inside(*args: P.args, **kwargs: P.kwargs) -> R:
+            with decimal.localcontext(context):
+                return function(*args, **kwargs)
 
-    return inside
+        return inside
+
+    return decorated
+
+
+with_own_digits = with_digits(_DIGITS)
 
 
 def as_decimal(value: Fraction) -> Decimal:
@@ -116,6 +127,13 @@ def significant_down(value: Fraction, bits: int) -> Fraction:
     exponent = value.numerator.bit_length() - value.denominator.bit_length() - bits
     unit = Fraction(2) ** exponent
     return (value // unit) * unit
+
+
+def significant_up(value: Fraction, bits: int) -> Fraction:
+    """Return the least dyadic rational of at least `bits` significant bits that is not below a positive value."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length() - bits
+    unit = Fraction(2) ** exponent
+    return -(-value // unit) * unit
 
 
 def isqrt_down(value: Fraction, bits: int) -> Fraction:

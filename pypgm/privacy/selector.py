@@ -276,16 +276,15 @@ class Selector(ABC, Generic[By]):
         count = checked_integer("count", count)
         if not 1 <= count <= len(chosen):
             raise ValueError(f"a selection takes 1..{len(chosen)} of {len(chosen)} candidates, got {count}")
-        law = Exponential(self._drawable(selection_epsilon(rho, epsilon, 8, count)), self._score_range)
-        self._ask(now)
         ledger, sampler = self._access.ledger, self._access.sampler
+        law = Exponential(self._drawable(selection_epsilon(ledger, rho, epsilon, count)), self._score_range)
+        self._ask(now)
         if count == 1:
             ledger.charge("select", self._on(len(chosen)), law)
             with fixed_errors:
                 return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)])]
-        with ledger.allocate(f"top {count}", amount=count * law.cost(ledger.budget.unit)) as part:
-            for left in range(len(chosen), len(chosen) - count, -1):
-                part.charge("select", self._on(left), law)
+        stages = range(len(chosen), len(chosen) - count, -1)
+        ledger.charge_many("select", [(self._on(left), law) for left in stages], within=f"top {count}")
         with fixed_errors:
             scores = fitted(self._weighted(now, chosen, weighing))
             return [int(chosen[i]) for i in law.draw_top(scores, count, sampler, steps=_STEPS)]
@@ -306,9 +305,12 @@ class Selector(ABC, Generic[By]):
         pure budget.
         """
         now, chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
-        law = PermuteAndFlip(self._drawable(selection_epsilon(rho, epsilon, 2)), self._score_range)
+        ledger = self._access.ledger
+        law = PermuteAndFlip(
+            self._drawable(selection_epsilon(ledger, rho, epsilon, has_range=False)), self._score_range
+        )
         self._ask(now)
-        self._access.ledger.charge("select", self._on(len(chosen)), law)
+        ledger.charge("select", self._on(len(chosen)), law)
         with fixed_errors:
             scores = fitted(self._weighted(now, chosen, weighing))
             return int(chosen[law.draw(scores, self._access.sampler, steps=_STEPS)])

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from itertools import compress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
 from pypgm.data.columns.numbers import Numeric, as_number
-from pypgm.data.columns.open_columns import OpenColumn, OpenSet
+from pypgm.data.columns.open_columns import OpenColumn, OpenSet, QuantileBins
 from pypgm.data.columns.values import Values, as_list, bare, is_number, plain
 from pypgm.data.schema.person import Keys, content_keys
 from pypgm.data.sources.frames import check_columns
+from pypgm.data.sources.open_values import OpenValues
 from pypgm.domain import listed
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_column import PrivateColumn, sparse_histogram
+from pypgm.privacy.private_column import CountedColumn, PrivateColumn, sparse_histogram
 from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.rational import as_fraction
 from pypgm.privacy.relation import Privacy
@@ -33,7 +35,7 @@ _DIGITS = 400  # digits before or after the point of a number that may be a labe
 
 def settle(
     schema: OpenSchema,
-    columns: Mapping[str, Any],
+    columns: Mapping[str, Any] | OpenValues,
     privacy: Privacy | Neighbours | None,
     ledger: Ledger,
     *,
@@ -48,9 +50,10 @@ def settle(
     Parameters
     ----------
     schema : OpenSchema
-    columns : mapping of str to sequence, shape (n_records,)
+    columns : mapping of str to sequence, shape (n_records,), or OpenValues
         The raw values of each open column, and of the columns that identify persons, by which some records of each
-        person are kept. No value of an open column shows before it is charged for.
+        person are kept; or those of a table that is counted where it is. No value of an open column shows before it is
+        charged for.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation, as for `PrivateTable`: the schema says how many records a person has.
     ledger : Ledger
@@ -84,31 +87,30 @@ def settle(
     (True, ['settle / job', 'settle / age / quantiles'])
     """
     relation = relation_of(privacy, schema)
-    missing = [name for name in schema.open if name not in columns]
-    if missing:
-        raise ValueError(f"column {missing[0]!r} is open and its values are missing")
-    check_columns({name: columns[name] for name in (*schema.open, *schema.key_columns) if name in columns})
     n_sets = sum(isinstance(column, OpenSet) for column in schema.open.values())
     if n_sets and (ledger.budget.unit != "rho" or not ledger.remaining_delta()):
         raise ValueError(
             "unlisted values are found with a probability of failure: "
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
-    keys = None if schema.person is None else schema.person.keys(columns)
-    if uneven := [name for name in schema.open if keys is not None and len(columns[name]) != len(keys)]:
-        others = listed(list(map(repr, schema.key_columns)))
-        raise ValueError(f"column {uneven[0]!r} and {others} need equal numbers of values")
+    keys = None if isinstance(columns, OpenValues) else _checked_keys(schema, columns)
     drawing = Sampler(n_threads=0) if sampler is None else sampler
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
+    values_of: dict[str, _Values | CountedColumn] = {}
     closed = {}
-    with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
-        values_of = _kept_values(schema, columns, keys, drawing)
+    with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas, alone=False) as parts:
+        if isinstance(columns, OpenValues):
+            counted = columns if schema.person is None else columns.kept(drawing.secret())
+            values_of.update((name, _counted(counted, name, column)) for name, column in schema.open.items())
+        else:
+            kept = _kept_values(schema, columns, keys, drawing)
+            values_of.update((name, _Values(kept[name], column)) for name, column in schema.open.items())
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
-            with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
-                values = PrivateColumn(_Values(values_of[name], column), relation, part, sampler=drawing)
+            with parts.allocate(name, amount=amounts[name], reserved_delta=delta, alone=False) as part:
+                values = PrivateColumn(values_of[name], relation, part, sampler=drawing)
                 closed[name] = _settled(column, values, amounts[name], delta)
     return schema.closed(closed)
 
@@ -137,7 +139,7 @@ def counts_needed(schema: OpenSchema, budget: Budget, privacy: Privacy | Neighbo
     >>> from pypgm.data import OpenSet
     >>> schema = OpenSchema({"job": OpenSet(share=0.5), "sex": ["F", "M"]})
     >>> counts_needed(schema, Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10))
-    {'job': 54}
+    {'job': 52}
     """
     ledger = Ledger(budget)
     with warnings.catch_warnings():  # whoever reads records is warned
@@ -146,6 +148,33 @@ def counts_needed(schema: OpenSchema, budget: Budget, privacy: Privacy | Neighbo
     laws = {charge.within: charge.law for charge in ledger.snapshot().lines}
     sets = (name for name, column in schema.open.items() if isinstance(column, OpenSet))
     return {name: getattr(laws[f"settle / {name}"], "threshold", None) or 0 for name in sets}
+
+
+def _checked_keys(schema: OpenSchema, columns: Mapping[str, Values]) -> Keys | None:
+    """Return the keys of the records' persons, if the schema names one; ``ValueError`` if a column does not fit."""
+    missing = [name for name in schema.open if name not in columns]
+    if missing:
+        raise ValueError(f"column {missing[0]!r} is open and its values are missing")
+    check_columns({name: columns[name] for name in (*schema.open, *schema.key_columns) if name in columns})
+    if schema.person is None:
+        return None
+    keys = schema.person.keys(columns)
+    if uneven := [name for name in schema.open if len(columns[name]) != len(keys)]:
+        others = listed(list(map(repr, schema.key_columns)))
+        raise ValueError(f"column {uneven[0]!r} and {others} need equal numbers of values")
+    return keys
+
+
+def _counted(values: OpenValues, name: str, column: OpenColumn) -> CountedColumn:
+    """Return a column whose values are counted where they are, and read as histograms take them."""
+
+    def pieces() -> Iterator[tuple[Iterable[object], Iterable[int]]]:
+        return ((_Values(part, column), counts) for part, counts in values.distinct(name, column))
+
+    def below(points: NDArray[np.float64]) -> NDArray[np.int64]:
+        return values.below(name, column, points) if isinstance(column, QuantileBins) else np.zeros(0, np.int64)
+
+    return CountedColumn(pieces, below)
 
 
 def _kept_values(

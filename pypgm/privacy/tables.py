@@ -111,6 +111,8 @@ def takes_any_table(
             schema = call.pop("schema", None)
             if schema is None and not handed.is_encoded:
                 schema = known_by(call)
+            if schema is None:
+                schema = handed.open_schema
             try:
                 if schema is not None and not handed.is_open:
                     known = as_any_schema(schema)
@@ -259,8 +261,8 @@ def check_call(
     """
     nobody = (_NobodyInRows if has_rows else _Nobody)(schema.provisional)
     finds = any(isinstance(column, OpenSet) for column in schema.open.values())
-    amount = {budget.unit: budget.limit * (1 - schema.open_share)}
-    ledger = Ledger(Budget(**amount, reserved_delta=Fraction(0) if finds else budget.reserved_delta))
+    reserved = Fraction(0) if finds else budget.reserved_delta
+    ledger = Ledger(budget.of_amount(budget.limit * (1 - schema.open_share), reserved))
     try:
         with PrivateTable(nobody, neighbours, ledger, sampler=Sampler()) as table:
             learner(table, **options)

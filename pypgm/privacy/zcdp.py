@@ -37,7 +37,7 @@ def zcdp_delta(rho: Number, epsilon: Number) -> float:
     >>> zcdp_delta(0.05, 1.472) < 1e-6
     True
     """
-    exact_rho, exact_epsilon = _at_least_zero("rho", rho), _at_least_zero("epsilon", epsilon)
+    exact_rho, exact_epsilon = at_least_zero("rho", rho), at_least_zero("epsilon", epsilon)
     if exact_rho == 0:
         return 0.0
     log_delta = _log_delta_bound(exact_rho, exact_epsilon)
@@ -62,7 +62,7 @@ def zcdp_epsilon(rho: Number, delta: Number) -> float:
     >>> round(zcdp_epsilon(0.05, 1e-6), 3)
     1.472
     """
-    exact_rho, exact_delta = _at_least_zero("rho", rho), _delta(delta)
+    exact_rho, exact_delta = at_least_zero("rho", rho), checked_delta(delta)
     if exact_rho == 0:
         return 0.0
     if exact_delta == 0:
@@ -92,7 +92,7 @@ def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
     >>> round(float(zcdp_rho(1, 1e-6)), 5)
     0.02436
     """
-    exact_epsilon, exact_delta = _at_least_zero("epsilon", epsilon), _delta(delta)
+    exact_epsilon, exact_delta = at_least_zero("epsilon", epsilon), checked_delta(delta)
     if exact_epsilon == 0 or exact_delta == 0:
         raise ValueError("zCDP implies (epsilon, delta)-DP only for epsilon > 0 and delta > 0")
     slack = _safe_log(exact_delta)
@@ -152,14 +152,16 @@ def _bisect(holds: Callable[[float], bool], *, rising: bool) -> float:
     return high if rising else low
 
 
-def _at_least_zero(name: str, value: Number) -> Fraction:
+def at_least_zero(name: str, value: Number) -> Fraction:
+    """Return a number exactly; ``ValueError`` below 0."""
     exact = as_fraction(name, value)
     if exact < 0:
         raise ValueError(f"{name} must be at least 0, got {value}")
     return exact
 
 
-def _delta(delta: Number) -> Fraction:
+def checked_delta(delta: Number) -> Fraction:
+    """Return a delta exactly; ``ValueError`` outside of [0, 1)."""
     exact = as_fraction("delta", delta)
     if not 0 <= exact < 1:
         raise ValueError(f"delta must lie in [0, 1), got {delta}")

@@ -119,11 +119,11 @@ def test_scores_and_cells_with_nulls_by_brute_force(values, data):
     extra, other = (data.draw(st.sampled_from([0, 2, None, -math.inf])) for _ in range(2))
     for relation, neighbour in (("add-remove", values), ("replace", [*values, other])):
         one, two = column([*values, extra], relation), column(neighbour, relation)
-        one_values, two_values = one.trusted_access, two.trusted_access
-        change = rank_scores(*one_values.numbers(), q, points) - rank_scores(*two_values.numbers(), q, points)
+        scores = [rank_scores(*c.trusted_access.numbers(points), q, points) for c in (one, two)]
+        change = scores[0] - scores[1]
         assert change.max() - change.min() <= Privacy(relation).quantile_score_range(q)
         for grid in (points, points[:2]):
-            cells = _cell_counts(one_values, grid) - _cell_counts(two_values, grid)
+            cells = _cell_counts(one.trusted_access, grid) - _cell_counts(two.trusted_access, grid)
             private_bounds(one, grid, scale=5)
             assert np.abs(cells).sum() <= one.ledger.lines[-1].parameters["sensitivity"]
 

@@ -86,7 +86,7 @@ def test_seeds_and_marks_are_those_of_the_table():
         ({"weights": [1, 1, 1, float("nan")]}, ValueError, "finite"),
         ({"rho": 0}, ValueError, "more than 0"),
         ({"rho": float("inf")}, ValueError, "finite"),
-        ({"rho": 2}, BudgetError, "allocation '4 cliques' needs rho 2"),
+        ({"rho": 2}, BudgetError, "4 cliques needs rho 2"),
         ({"cliques": ["a", "z"]}, ValueError, "unknown attribute"),
         ({"queries": [None, None, None, Prefix(5)]}, ValueError, "the query is for 5"),
     ],

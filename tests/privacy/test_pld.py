@@ -77,7 +77,11 @@ def test_never_below_the_exact_loss_and_never_above_zcdp(steps):
         assert exact_delta([(law, Fraction(p)) for law, p in steps], epsilon) <= delta
 
 
-@pytest.mark.parametrize("steps", [s for s in SMALL if RANGE not in {law for law, _ in s}], ids=len)
+# Discrete Gaussian noise enters by a normal law, whose mu^2 is larger by about 1 / (12 variance).
+TIGHT = [s for s in SMALL if all(law != RANGE and (law != GAUSSIAN or Fraction(p) > 10) for law, p in s)]
+
+
+@pytest.mark.parametrize("steps", TIGHT, ids=len)
 def test_close_to_the_exact_loss(steps):
     for delta in (1e-2, 1e-4, 1e-7):
         epsilon = realised_pld_epsilon(ledger_of(*steps), delta)
@@ -110,8 +114,8 @@ def test_many_draws_of_one_line_are_as_many_lines():
         assert realised_pld_epsilon(shared, 1e-9) <= shared.realised_epsilon(1e-9)
 
 
-def test_wide_changes_are_unit_changes_or_fall_back():
-    """A change of 9 answers by 1 is 9 unit changes; one by more is taken by its rho, or its epsilon."""
+def test_a_change_counts_by_its_square():
+    """A change of 9 answers by 1 is 9 unit changes, and as much as one by 3; a pure one is taken by its epsilon."""
     known = Ledger(Budget(rho=10))
     known.charge("measure", "a", DiscreteGaussian(variance=Fraction(900), squared_sensitivity=9, largest_change=1))
     assert realised_pld_epsilon(known, 1e-6) == pytest.approx(
@@ -122,7 +126,7 @@ def test_wide_changes_are_unit_changes_or_fall_back():
         unknown.charge(
             "measure", "a", DiscreteGaussian(variance=Fraction(900), squared_sensitivity=9, largest_change=change)
         )
-        assert realised_pld_epsilon(unknown, 1e-6) == unknown.realised_epsilon(1e-6)
+        assert realised_pld_epsilon(unknown, 1e-6) == realised_pld_epsilon(known, 1e-6)
     mixed = ledger_of(*[(GAUSSIAN, 600)] * 20)
     before = realised_pld_epsilon(mixed, 1e-6)
     mixed.charge("measure", "b", Stated(rho="1/1000000"))
@@ -134,7 +138,7 @@ def test_wide_changes_are_unit_changes_or_fall_back():
     assert realised_pld_epsilon(laplace, 1e-9) == pytest.approx(0.6, rel=1e-6)
     vast = Ledger(Budget(rho=10))
     vast.charge("m", "a", DiscreteGaussian(variance=Fraction(2**50), squared_sensitivity=1, largest_change=1))
-    assert realised_pld_epsilon(vast, 1e-6) == vast.realised_epsilon(1e-6)
+    assert realised_pld_epsilon(vast, 1e-6) < vast.realised_epsilon(1e-6)
 
 
 def test_a_table_says_what_the_accountant_needs():
@@ -146,7 +150,7 @@ def test_a_table_says_what_the_accountant_needs():
         assert realised_pld_epsilon(ledger, 1e-6) < ledger.realised_epsilon(1e-6)
     ledger = Ledger(Budget(rho=10))
     PrivateTable(data, Privacy(records_per_person=2), ledger).measure("a", variance=Fraction(2000))
-    assert realised_pld_epsilon(ledger, 1e-6) == ledger.realised_epsilon(1e-6)
+    assert realised_pld_epsilon(ledger, 1e-6) < ledger.realised_epsilon(1e-6)
 
 
 def test_probabilities_of_failure_are_taken_off():

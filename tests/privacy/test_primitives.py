@@ -364,7 +364,7 @@ def held(values):
         (lambda: private_quantiles(held([1]), [0.5], [], rho=1), ValueError, "rise"),
         (lambda: private_quantiles(held([1]), [0.5], [2, 1], rho=1), ValueError, "rise"),
         (lambda: private_quantiles(held([1]), [0.5], [1]), ValueError, "exactly one"),
-        (lambda: private_quantiles(held([1]), [0.5], [1], rho=2), BudgetError, "quantiles"),
+        (lambda: private_quantiles(held([1]), [0.5], [1], rho=2), BudgetError, "quantile 1/2"),
         (lambda: private_bounds(held([1]), [1], scale=1), ValueError, "two points"),
         (lambda: private_bounds(held([1]), [1, 2]), ValueError, "exactly one"),
         (lambda: private_bounds(held([1]), [1, 2], scale="1/9"), BudgetError, "needs"),

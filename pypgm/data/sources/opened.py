@@ -16,9 +16,11 @@ from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.duckdb_file import opened_table
 from pypgm.data.sources.encoding import encoded
 from pypgm.data.sources.engine import EngineTable
+from pypgm.data.sources.engine_values import EngineValues
 from pypgm.data.sources.frames import as_columns, collected
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.objects import CONTAINERS, NESTED, are_of, is_nested
+from pypgm.data.sources.open_values import OpenValues, streamed_values
 from pypgm.data.sources.source import (
     ArrowDataset,
     CountedRecords,
@@ -34,7 +36,7 @@ from pypgm.data.sources.source import (
     Source,
     Workbook,
 )
-from pypgm.data.sources.streamed import RelationTable, StreamedTable
+from pypgm.data.sources.streamed import StreamedTable, in_pieces
 from pypgm.data.sources.table import csv_names, read_source
 
 Records: TypeAlias = Dataset | StreamedTable | EngineTable
@@ -49,7 +51,7 @@ class Opened:
     ----------
     records : callable
         ``records(schema)`` returns the records by a schema without open columns.
-    values : mapping of str to sequence
+    values : mapping of str to sequence, or OpenValues
         The raw values of each open column, and of those that name persons, which `pypgm.privacy.settle` takes.
     layout : Layout
         Layout of synthetic records.
@@ -58,7 +60,7 @@ class Opened:
     """
 
     records: Callable[[Schema], Records]
-    values: Mapping[str, Values] = field(default_factory=dict)
+    values: Mapping[str, Values] | OpenValues = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     close: Callable[[], object] = lambda: None
 
@@ -143,11 +145,15 @@ def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Op
 
 def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     del ignore_extra
-    table, given = source.table, as_schema(schema)
-    if table.schema != given:
+    table = source.table
+    of_table: OpenSchema | None = getattr(table, "open_schema", None)
+    if (of_table or table.schema) != (schema if of_table is not None else as_schema(schema)):
         raise ValueError("the table is counted by another schema than the given one")
     known = getattr(table, "source", None)
-    return Opened(lambda _: table, layout=Layout() if known is None else known.layout)
+    layout = Layout() if known is None else known.layout
+    if of_table is not None:
+        return Opened(table.again, streamed_values(table, of_table), layout)
+    return Opened(lambda _: table, layout=layout)
 
 
 def _records(source: EncodedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
@@ -178,20 +184,18 @@ def _database(source: DatabaseTable, schema: Schema | OpenSchema, ignore_extra: 
 
 
 def _relation(source: Relation, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    return _counted(source, partial(RelationTable, source, ignore_extra=ignore_extra), schema)
+    table = in_pieces(source, schema.provisional, ignore_extra)
+    if isinstance(schema, OpenSchema):
+        return Opened(table.again, streamed_values(table, schema), source.layout)
+    return Opened(lambda _: table, layout=source.layout)
 
 
 def _engine(source: EngineQuery, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    return _counted(source, partial(EngineTable, source.table, ignore_extra=ignore_extra), schema)
-
-
-def _counted(
-    source: Relation | EngineQuery, table: Callable[[Schema], RelationTable | EngineTable], schema: Schema | OpenSchema
-) -> Opened:
-    """Return a table that is counted in place."""
-    table(schema.provisional)  # refuses records that do not fit
-    values = source.columns((*schema.open, *schema.key_columns)) if schema.open else {}
-    return Opened(table, values, source.layout)
+    counted = partial(EngineTable, source.table, ignore_extra=ignore_extra)
+    table = counted(schema.provisional)  # refuses records that do not fit
+    if isinstance(schema, OpenSchema):
+        return Opened(counted, EngineValues(source.table, schema), source.layout)
+    return Opened(lambda _: table, layout=source.layout)
 
 
 _READERS: Mapping[type[Source], Callable[[Any, Schema | OpenSchema, bool], Opened]] = {

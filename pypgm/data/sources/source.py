@@ -305,10 +305,6 @@ class Relation(_TypedByArrow):
         label = self.name if names is None else "the relation"
         yield from guarded_pieces(f"reading {label}", lambda: self._selected(names).to_arrow_reader(rows))
 
-    def columns(self, names: Sequence[str]) -> dict[str, Values]:
-        """Return the raw values of some columns."""
-        return as_columns(guarded("reading the relation", lambda: self._selected(names).to_arrow_table()))
-
     def _selected(self, names: Sequence[str] | None) -> Any:  # noqa: ANN401 - of a package that may be missing
         return self.relation if names is None else self.relation.select(*map(quoted, names))
 
@@ -366,10 +362,6 @@ class EngineQuery(_TypedByArrow):
         """Yield about `rows` records at a time."""
         table = self.table if names is None else self.table.select(*names)
         yield from guarded_pieces(f"reading {self.name}", lambda: table.to_pyarrow_batches(chunk_size=rows))
-
-    def columns(self, names: Sequence[str]) -> dict[str, Values]:
-        """Return the raw values of some columns."""
-        return as_columns(guarded("reading the engine's table", lambda: self.table.select(*names).to_pyarrow()))
 
 
 class FrameTable(Source):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from pypgm._base.signatures import with_options
 from pypgm.data import tabulate
 from pypgm.data.columns.values import WHITE_SPACE
 from pypgm.data.schema.person import Person, Selection, blake2b
-from pypgm.data.schema.schema import Schema, SchemaLike, as_schema
+from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_schema, as_schema
 from pypgm.data.sources.counted import CHANGED, CountedTable
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.duckdb_file import quoted
@@ -81,6 +82,8 @@ class StreamedTable(CountedTable):
     """
 
     source: Source | None = None  # of a scan
+    open_schema: OpenSchema | None = None  # of a scan: until its columns are settled, the schema is a provisional one
+    again: Callable[[Schema], StreamedTable]  # reads a scan by another schema
 
     def __init__(self, pieces: Pieces, names: Sequence[str], schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         super().__init__(as_schema(schema))
@@ -216,7 +219,8 @@ def scan(
         ``connection.sql("select … from …")``, whose types are declared: DuckDB guesses types of files from the
         records, unless `all_varchar` or `types` says otherwise.
     schema : Schema, Domain, mapping or path
-        Declarations of its columns.
+        Declarations of its columns. Open columns are settled by `pypgm.synthesize` or a mechanism, which reads the
+        table in pieces for it.
     table : str, optional
         Table of a DuckDB file.
     ignore_extra, **dialect
@@ -245,11 +249,20 @@ def scan(
     if isinstance(given, CountedRecords | EncodedRecords | EngineQuery):
         way_in = ": EngineTable counts it" if isinstance(given, EngineQuery) else ", which is counted already"
         raise TypeError(f"scan needs a table that is read in pieces, got {type(source).__name__}{way_in}")
-    if isinstance(given, Relation):
-        streamed: StreamedTable = RelationTable(given, schema, ignore_extra=ignore_extra)
+    known = as_any_schema(schema)
+    streamed = in_pieces(given, known.provisional, ignore_extra)
+    streamed.open_schema = known if isinstance(known, OpenSchema) else None
+    return streamed
+
+
+def in_pieces(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTable:
+    """Return a table that is read in pieces and counted; ``ValueError`` if it does not fit."""
+    if isinstance(source, Relation):
+        streamed: StreamedTable = RelationTable(source, schema, ignore_extra=ignore_extra)
     else:
-        streamed = _scanned(given, as_schema(schema), ignore_extra)
-    streamed.source = given
+        streamed = _scanned(source, schema, ignore_extra)
+    streamed.source = source
+    streamed.again = partial(in_pieces, source, ignore_extra=ignore_extra)
     return streamed
 
 

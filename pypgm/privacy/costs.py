@@ -1,0 +1,135 @@
+"""Costs of steps in Gaussian differential privacy, and what an amount buys; docs/privacy.md proves both.
+
+Amounts are in rho = mu^2 / 2. Under a budget in Gaussian differential privacy with `left` unspent, a step costs x if
+the step, followed by Gaussian noise of left - x, is no easier to tell apart than Gaussian noise of `left`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+from pypgm.privacy.rational import exact_sum, isqrt_down, significant_down, significant_up
+
+BITS = 64  # significant bits of costs: dyadic rationals, whose sums stay short
+_HALF_PI = Fraction(355, 226)  # above pi / 2, by 9e-8 of it
+_SLACK = 1 - Fraction(1, 1 << 56)  # of an amount, for costs that are rounded up to `BITS`
+_LEAST_VARIANCE = Fraction(1, 2)  # of the sharp bound
+_SMALL = Fraction(1, 1 << 20)  # for which three terms of the variance are exact to 46 bits
+_STEPS = 6
+_NEWTON = Fraction(1, 1 << 46)  # above the rounding of the last step
+_DEAREST = Fraction(73, 30)  # at least mu^2 for a change of 1, by the sharp bound, at the least variance
+
+
+@lru_cache(maxsize=1024)
+def gaussian_cost(variance: Fraction, squared_sensitivity: int) -> Fraction:
+    """Return the cost of discrete Gaussian noise on integers: D / 2 times mu^2 for a change of 1.
+
+    For a variance v of at least 1/2, mu^2 is at most 1 / v + 1 / (12 v^2) + 1 / (80 v^3); below it is at most 4 / v.
+
+    Examples
+    --------
+    >>> round(float(gaussian_cost(Fraction(10), 1)), 6)
+    0.050423
+    """
+    if squared_sensitivity == 0:
+        return Fraction(0)
+    if variance < _LEAST_VARIANCE:
+        return significant_up(2 * squared_sensitivity / variance, BITS)
+    squared_mu = (1 + (1 + Fraction(3, 20) / variance) / (12 * variance)) / variance
+    return significant_up(squared_sensitivity * squared_mu / 2, BITS)
+
+
+def gaussian_variance(amount: Fraction, squared_sensitivity: int) -> Fraction:
+    """Return a variance of discrete Gaussian noise that costs an amount at most, and hardly less.
+
+    Examples
+    --------
+    >>> gaussian_cost(gaussian_variance(Fraction(1, 20), 3), 3) <= Fraction(1, 20)
+    True
+    """
+    squared_mu = 2 * amount * _SLACK / squared_sensitivity
+    if squared_mu > _DEAREST:
+        return min(4 / squared_mu, _LEAST_VARIANCE)
+    if squared_mu < _SMALL:
+        return 1 / squared_mu + Fraction(1, 12) + squared_mu / 50
+    wanted = float(squared_mu)
+    x = wanted  # 1 / variance, the root of x + x^2 / 12 + x^3 / 80, which Newton's method reaches from above
+    for _ in range(_STEPS):
+        x -= (x * (1 + x * (1 + 0.15 * x) / 12) - wanted) / (1 + x * (1 + 0.225 * x) / 6)
+    return 1 / (Fraction(x) * (1 - _NEWTON))
+
+
+def pure_cost(rho: Fraction, largest: Fraction, left: Fraction) -> Fraction:
+    """Return the cost of steps whose loss is bounded, where an amount is left: draws, Laplace noise.
+
+    Parameters
+    ----------
+    rho : Fraction
+        The cost of all steps in zCDP: the sum of epsilon^2 / 8, epsilon the length of an interval that holds the loss
+        of a step.
+    largest : Fraction
+        The largest of the terms.
+    left : Fraction
+        The amount left before the first step, or less.
+
+    Examples
+    --------
+    >>> small, all_of_it = Fraction(1, 100), Fraction(2, 3)
+    >>> [round(float(pure_cost(rho, rho, Fraction(1))), 6) for rho in (small, all_of_it)]
+    [0.010025, 1.047198]
+    """
+    alone = _HALF_PI * rho
+    spare = left - rho
+    square = spare * spare - rho * largest
+    if spare > 0 and square >= 0:
+        after = (spare + isqrt_down(square, BITS)) / 2
+        alone = min(alone, left - after)
+    return significant_up(alone, BITS) if alone else alone
+
+
+def fixed_cost(gaussian: Fraction, steps: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
+    """Return the cost of Gaussian noise and steps of bounded loss, all of them fixed beforehand, and nothing after them.
+
+    Such steps may be sorted. The Gaussian noise is put last, before it some of the smallest other steps, at the cost
+    that they have alone, and the rest first.
+
+    Parameters
+    ----------
+    gaussian : Fraction
+        The cost of the Gaussian noise.
+    steps : sequence of pairs of Fraction
+        The costs in zCDP of the other steps: of all that are alike, and of the largest of them.
+
+    Examples
+    --------
+    >>> one = Fraction(1, 100), Fraction(1, 100)
+    >>> [round(float(fixed_cost(noise, [one])), 6) for noise in (Fraction(0), Fraction(1))]
+    [0.015708, 1.010025]
+    """
+    rho, squares = exact_sum(rho for rho, _ in steps), exact_sum(rho * largest for rho, largest in steps)
+    after, costs = gaussian, []
+    for same, largest in sorted(steps, key=lambda step: step[1]):
+        if after:
+            costs.append(after + rho + squares / (4 * after))
+        after, rho, squares = after + _HALF_PI * same, rho - same, squares - same * largest
+    return min([after, *costs])
+
+
+def pure_steps(amount: Fraction, steps: int, left: Fraction) -> Fraction:
+    """Return the cost in zCDP of equal steps of bounded loss that cost an amount together, where an amount is left.
+
+    Examples
+    --------
+    >>> half = pure_steps(Fraction(1, 2), 3, Fraction(1))
+    >>> pure_cost(half, half / 3, Fraction(1)) <= Fraction(1, 2)
+    True
+    """
+    amount *= _SLACK
+    root = isqrt_down(Fraction(steps), BITS)
+    largest = left * root / (1 + root)  # beyond it, steps cost pi / 2 of their cost in zCDP
+    after = left - amount
+    if after > (left - largest) / 2:
+        largest = 2 * (isqrt_down(steps * after * (steps * after + amount), BITS) - steps * after)
+    return max(amount / _HALF_PI, significant_down(largest, BITS))
