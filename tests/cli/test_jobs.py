@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import logging
 import os
@@ -10,12 +11,14 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from selfcheck.command import check_command
 
 import pypgm
 from pypgm import cli, mechanisms
-from pypgm.cli import command
+from pypgm.cli import command, log
 from pypgm.cli.claim import Claim
 from pypgm.errors import ReadingError, ReleaseError, SourceError, TableError
 
@@ -254,6 +257,17 @@ def test_the_log_has_every_charge_and_no_time_of_reading(folder, capsys):
     assert set().union(*lines) <= fields | {"release", "digest", "records", "rows", "status"}
     assert synth("--log", "job.log") == 0
     assert len({line["run"] for line in log_lines()}) == 2
+
+
+@pytest.mark.slow
+def test_the_log_follows_from_what_is_released(monkeypatch):
+    """Of two neighbouring tables with the same noisy answers, the logs are the same, but for the clock."""
+    monkeypatch.setattr(log, "now", lambda: 0.0)
+    monkeypatch.setattr(log, "os", SimpleNamespace(urandom=bytes))
+    clock = SimpleNamespace(now=lambda _: datetime.datetime(2026, 11, 29, tzinfo=datetime.timezone.utc))
+    monkeypatch.setattr(log, "datetime", SimpleNamespace(datetime=clock, timezone=datetime.timezone))
+    checked = check_command(("--model", "people.pgm", "--log", "job.log", "--mechanism", "mst"))
+    assert (checked.result, checked.defects) == ("ok", ()), checked
 
 
 def test_warnings_of_the_package_are_steps_without_a_time(folder, monkeypatch):
