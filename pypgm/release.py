@@ -640,7 +640,7 @@ class Release(Released[Model_co]):
         if self.not_private:
             ledger.mark_not_private(self.not_private)
         how: dict[str, Any] = {"n_threads": n_threads, "unsafe_seed": unsafe_seed}
-        with resumed(account, self.account, ledger, self.privacy, self.mechanism) as run:
+        with resumed(account, self, ledger) as run:
             table = PrivateTable(data, self.privacy, ledger, account=run, **how)
             table.ends_run = True
             if table.domain != self.model.domain:

@@ -22,6 +22,7 @@ from pypgm.privacy.relation import Privacy
 if TYPE_CHECKING:
     from pypgm.privacy.account import _Head
     from pypgm.privacy.ledger import Ledger
+    from pypgm.released import Released
 
 
 class Reservation:
@@ -64,7 +65,7 @@ class Reservation:
         return _Entering(self, None)
 
     def attach(self, ledger: Ledger) -> None:
-        """Enter all that is charged to a ledger from now on in the account, before the ledger has it."""
+        """Enter the lines of a ledger in the account, from now on, before the ledger has them."""
         if any(part._open for part in ledger._parts):
             raise ValueError(
                 "the ledger has open allocations, whose charges the account would not have: make a new one"
@@ -219,33 +220,21 @@ def charged_to(account: Account | Reservation, ledger: Ledger, privacy: Privacy)
 
 
 @contextmanager
-def resumed(
-    account: Account | None, entry: AccountEntry | None, ledger: Ledger, privacy: Privacy, what: str
-) -> Iterator[Reservation | None]:
+def resumed(account: Account | None, release: Released, ledger: Ledger) -> Iterator[Reservation | None]:
     """Context of a run whose ledger begins with the charges of a release; an error ends the run.
 
-    Parameters
-    ----------
-    account : Account, optional
-        The account of the run.
-    entry : AccountEntry, optional
-        The entry of the release: its charges are not entered again where they are in the same account.
-    ledger : Ledger
-        The ledger of the run, with these charges.
-    privacy : Privacy
-        The relation of the release.
-    what : str
-        The mechanism of the release.
+    Where the release is of the same account, its charges stand there and are not entered again.
     """
     if account is None:
         yield None
         return
     if not isinstance(account, Account):
         raise TypeError(f"account needs a pypgm.Account, got {type(account).__name__}")
-    is_there = entry is not None and entry.identity == account.identity
-    run = account.reserve(ledger.budget, what=f"{what}, resumed", after=ledger if is_there else None)
+    is_there = release.account is not None and release.account.identity == account.identity
+    what = f"{release.mechanism}, resumed"
+    run = account.reserve(ledger.budget, what=what, after=ledger if is_there else None)
     try:
-        ledger.bind(privacy)
+        ledger.bind(release.privacy)
         if not is_there and ledger.lines:
             run.enter(ledger, ledger.lines)
         yield run
