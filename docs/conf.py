@@ -57,6 +57,7 @@ CONTENTS = """
 docs/your_table
 docs/schema
 docs/command
+docs/operation
 ```
 ```{toctree}
 :hidden:

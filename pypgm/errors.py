@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "BudgetError",
@@ -13,10 +15,13 @@ __all__ = [
     "ImpossibleEvidenceError",
     "ModelTooLargeError",
     "OlderFileWarning",
+    "ReadingError",
     "ReleaseError",
     "SourceError",
+    "TableError",
     "TimeLimitWarning",
     "WeakGuaranteeWarning",
+    "table_checked",
     "warn_caller",
 ]
 
@@ -52,12 +57,20 @@ class OlderFileWarning(UserWarning):
     """A release file of an older version has no digest: a change is noticed only if the file contradicts itself."""
 
 
+class ReadingError(ValueError):
+    """A package that reads a table failed, as for a damaged file; the message has only the type of its error."""
+
+
 class ReleaseError(RuntimeError):
     """A step failed after it was charged; the reason may depend on the records, and is not reported."""
 
 
 class SourceError(ValueError):
     """A table changed while it was counted, or the connection to it is lost: no value of a record decides that."""
+
+
+class TableError(ValueError):
+    """A table does not fit its schema; the message names columns and rows, never a value."""
 
 
 class StepSizeWarning(RuntimeWarning):
@@ -70,6 +83,17 @@ class TimeLimitWarning(RuntimeWarning):
 
 class WeakGuaranteeWarning(UserWarning):
     """A delta is so large that its guarantee protects hardly anybody."""
+
+
+@contextmanager
+def table_checked() -> Iterator[None]:
+    """Turn each ``ValueError`` of reading a table into a `TableError`, except one of the package that reads it."""
+    try:
+        yield
+    except (ReadingError, SourceError, TableError):
+        raise
+    except ValueError as error:
+        raise TableError(str(error)) from None
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

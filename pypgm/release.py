@@ -44,7 +44,7 @@ from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
 from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
-from pypgm.privacy.account_run import resumed
+from pypgm.privacy.account_use import resumed
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -84,6 +84,7 @@ def release_fields(release: Released) -> dict[str, Any]:
     fields |= links_of(release.measurements, release.ledger)
     fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
     fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
+    fields |= {"key": release.key} if release.key else {}
     fields |= {} if release.account is None else {"account": release.account.to_dict()}
     fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
     return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
@@ -105,6 +106,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "schema": as_schema(Schema.from_dict(with_orders(stored["schema"]))) if "schema" in stored else None,
         "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
         "unmeasured": stored.get("unmeasured", "not asked"),
+        "key": stored.get("key", ""),
         "account": AccountEntry.from_dict(stored["account"]) if "account" in stored else None,
     }
 
@@ -154,6 +156,9 @@ class Release(Released[Model_co]):
     unmeasured : {"not asked", "hidden by noise"}
         Reason why pairs were not measured: the rounds or the tree of the mechanism had no place for them, or noise
         would have hidden their relation. Errors of unmeasured pairs are smaller in the second case.
+    key : str
+        Key of the job that made the release, by which a repeated call of ``pypgm synth`` recognises it; empty if there
+        was none.
     account : AccountEntry, optional
         Account that the run was charged to, its number there and the amount that it reserved.
     """
@@ -635,7 +640,7 @@ class Release(Released[Model_co]):
         if self.not_private:
             ledger.mark_not_private(self.not_private)
         how: dict[str, Any] = {"n_threads": n_threads, "unsafe_seed": unsafe_seed}
-        with resumed(account, self.account, ledger, self.privacy, self.mechanism) as run:
+        with resumed(account, self, ledger) as run:
             table = PrivateTable(data, self.privacy, ledger, account=run, **how)
             table.ends_run = True
             if table.domain != self.model.domain:

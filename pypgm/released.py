@@ -59,6 +59,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     schema: Schema | None = None
     layout: Layout | None = None
     unmeasured: Unmeasured = "not asked"
+    key: str = ""
     account: AccountEntry | None = None
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # results that take long to compute
     _source: str = field(default="", init=False, repr=False)  # path of the records, not saved

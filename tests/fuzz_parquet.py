@@ -16,6 +16,7 @@ from mutating import mutated_bytes
 import pypgm
 from pypgm.data.sources.frames import as_columns
 from pypgm.data.sources.source import open_source, value_texts
+from pypgm.errors import ReadingError
 
 SUFFIX = ".parquet"
 
@@ -49,7 +50,7 @@ def use(path: str) -> str:
     try:
         data = pypgm.read_table(path, fuzz_csv.schema())
     except ValueError as error:
-        if type(error) is not ValueError:
+        if type(error) not in (ValueError, ReadingError):
             raise
         for piece in open_source(path).pieces():
             for name, values in as_columns(piece).items():

@@ -6,18 +6,35 @@ import importlib
 import importlib.util
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pypgm._base.numeric import checked_flag
 from pypgm._base.terminal import escaped
 
+Text = Callable[[], str]
+Listener = Callable[[str, Text, float | None], None]
+"""Receiver of the head of a bar, its text, and the share of the budget, if there is one."""
+
+_listener: Listener | None = None
+_is_alone = False
 _BETWEEN = 0.1  # seconds between two changes of a bar
 _LOGGED = 10.0  # seconds between two lines of a log
 _PLAIN = "{desc}"
 _SHARES = "{desc} |{bar:20}| {percentage:3.0f} % of the budget"
 
-Text = Callable[[], str]
+
+@contextmanager
+def heard_by(listener: Listener, *, alone: bool) -> Iterator[None]:
+    """Pass every step of the bars of this process to a listener; to nothing else if it is `alone`."""
+    global _listener, _is_alone
+    before = _listener, _is_alone
+    _listener, _is_alone = listener, alone
+    try:
+        yield
+    finally:
+        _listener, _is_alone = before
 
 
 class Bar:
@@ -42,14 +59,18 @@ class Bar:
         self._is_seen = _is_seen()
         self._between = _BETWEEN if self._is_seen else _LOGGED
         self._is_behind = False
-        self._bar = _tqdm(_SHARES if shares else _PLAIN) if self._is_seen else None
+        self._bar = _tqdm(_SHARES if shares else _PLAIN) if self._is_seen and not _is_alone else None
         self._shares = shares
 
     def show(self, text: Text, share: float | None = None) -> None:
         """Show how far the call is, if it is time to; a text is made where it is shown."""
         self._text = text
         self._share = self._share if share is None else min(max(share, 0.0), 1.0)
-        self._is_behind = True
+        self._is_behind = not _is_alone
+        if _listener is not None:
+            _listener(self.what, text, share)
+        if _is_alone:
+            return
         seconds = time.perf_counter() - self._started
         if self._shown < 0 or seconds - self._shown >= self._between:
             self._shown = seconds

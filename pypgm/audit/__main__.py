@@ -18,7 +18,7 @@ from pypgm.audit.tiers import NAMES, suite
 from pypgm.privacy.budget import Budget
 from pypgm.reporting.audited import AuditReport, audit_text, write_audit
 
-_INTERRUPTED = 130  # exit status, as of the command
+_INTERRUPTED = 5  # exit status, as of the command
 
 
 def audit_parser() -> argparse.ArgumentParser:

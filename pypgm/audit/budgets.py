@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.gaussian import gdp_rho_of
 from pypgm.audit.pairs import table
 from pypgm.audit.trace import Mechanism, draws_of, observe
 from pypgm.domain import Domain
-from pypgm.privacy.budget import Budget
+from pypgm.privacy.budget import Accounting, Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
@@ -57,17 +58,24 @@ def allowed(budget: Budget) -> Fraction:
         return budget.limit
     if not budget.delta:
         return budget.epsilon
-    return Fraction(rho_of(budget.epsilon, budget.delta - budget.reserved_delta) * (1 + _EXACT))
+    return Fraction(rho_in(budget.accounting, budget.epsilon, budget.delta - budget.reserved_delta) * (1 + _EXACT))
+
+
+def rho_in(accounting: Accounting, epsilon: Fraction, delta: Fraction) -> float:
+    """Return the largest rho of an accounting that implies (epsilon, delta)-DP."""
+    return (gdp_rho_of if accounting == "gdp" else rho_of)(epsilon, delta)
 
 
 def check_budgets() -> Finding:
     """Compare the limits of budgets, given as numbers of any type, and the guarantees of ledgers with the formula."""
     defects: list[tuple[str, str]] = []
     count = 0
-    for (epsilon, delta), reserved in itertools.product(_points(), (Fraction(0), Fraction(1, 2), Fraction(9, 10))):
+    parts = (Fraction(0), Fraction(1, 2), Fraction(9, 10))
+    kinds: tuple[Accounting | None, ...] = (None, "zcdp")
+    for (epsilon, delta), reserved, kind in itertools.product(_points(), parts, kinds):
         count += 1
-        budget = Budget(epsilon=epsilon, delta=delta, reserved_delta=reserved * delta)
-        rho = rho_of(epsilon, delta * (1 - reserved))
+        budget = Budget(epsilon=epsilon, delta=delta, reserved_delta=reserved * delta, accounting=kind)
+        rho = rho_in(kind or "gdp", epsilon, delta * (1 - reserved))
         if budget.unit != "rho" or not abs(float(budget.limit) / rho - 1) < _EXACT:
             defects.append(("wrong budget", f"{budget!r} allows {float(budget.limit):.9g}, the formula {rho:.9g}"))
         if not Ledger(budget).epsilon() >= epsilon:

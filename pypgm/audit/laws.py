@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.audit.gaussian import bounded_cost, squared_mu
 from pypgm.privacy.budget import Unit
 
 Parameters = Mapping[str, Fraction]
 Integers = NDArray[np.int64]
 Probabilities = NDArray[np.float64]
+
+_ROUNDING = 1e-11  # of costs in floats
 
 DIGITS = Context(prec=120, Emin=-(10**9), Emax=10**9)
 """Twice the digits that pypgm computes with."""
@@ -41,6 +44,21 @@ class Law:
         """Return the cost of a line with these parameters."""
         epsilon = p["epsilon"]
         return p.get("composed", 1) * (epsilon if unit == "epsilon" else epsilon**2 / self.range_divisor)
+
+    def owed(self, p: Parameters, unit: Unit, left: Fraction | None) -> Fraction | float:
+        """Return the least cost of a line: in Gaussian differential privacy, if it says what was left before it."""
+        if left is None:
+            return self.cost(p, unit)
+        return self._gdp_cost(p, float(left)) * (1 - _ROUNDING)
+
+    def _gdp_cost(self, p: Parameters, left: float) -> float:
+        rho, largest = self._bounded(p)
+        return bounded_cost(float(rho), float(largest), left)
+
+    def _bounded(self, p: Parameters) -> tuple[Fraction | float, Fraction | float]:
+        """Return the sum of the costs in zCDP of steps of bounded loss, and the largest."""
+        rho = self.cost(p, "rho")
+        return rho, rho / p.get("composed", 1)
 
 
 class Drawn(Law, ABC):
@@ -133,6 +151,10 @@ class DiscreteGaussian(Noise):
         """Return the rho of a line."""
         return p["squared_sensitivity"] / (2 * p["variance"])
 
+    def _gdp_cost(self, p: Parameters, left: float) -> float:
+        del left
+        return float(p["squared_sensitivity"]) * squared_mu(p["variance"]) / 2
+
     def stddev(self, parameter: Fraction) -> float:
         """Return sigma."""
         return math.sqrt(parameter)
@@ -174,6 +196,13 @@ class DiscreteLaplace(Noise):
         """Return the cost of a line: epsilon is sensitivity / scale, and rho half of its square."""
         epsilon = p["sensitivity"] / p["scale"]
         return epsilon if unit == "epsilon" else epsilon**2 / 2
+
+    def _bounded(self, p: Parameters) -> tuple[Fraction | float, Fraction | float]:
+        """Return those of a step for each answer: changes of at most c, D together, have squares of at most c D."""
+        change = min(p.get("largest_change", p["sensitivity"]), p["sensitivity"])
+        if change == 0:
+            return 0.0, 0.0
+        return change * p["sensitivity"] / (2 * p["scale"] ** 2), change**2 / (2 * p["scale"] ** 2)
 
     def stddev(self, parameter: Fraction) -> float:
         """Return sqrt(2 q) / (1 - q), q = exp(-1 / scale)."""
@@ -300,6 +329,10 @@ class Stated(Law):
     def cost(self, p: Parameters, unit: Unit) -> Fraction | float:
         """Return the rho that is stated, or the cost of the epsilon."""
         return p["rho"] if "rho" in p else super().cost(p, unit)
+
+    def _gdp_cost(self, p: Parameters, left: float) -> float:
+        """Return that of an epsilon; of a step of which a rho is known, nothing is."""
+        return math.inf if p.get("rho") else super()._gdp_cost(p, left)
 
 
 GAUSSIAN, LAPLACE = DiscreteGaussian(), DiscreteLaplace()

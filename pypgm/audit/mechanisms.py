@@ -18,7 +18,7 @@ import pypgm
 from pypgm.audit.budgets import allowed
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import LAWS
+from pypgm.audit.laws import EXPONENTIAL, LAWS
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
 from pypgm.audit.stated import Effort
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
@@ -167,7 +167,8 @@ def _composed(pair: Pair, one: Trace, other: Trace, unit: Unit) -> Found:
             kind = line.what, line.parameters["epsilon"]
             lost[kind] = lost.get(kind, Fraction(0)) + (epsilon if unit == "epsilon" else epsilon**2 / 8)
     for (what, epsilon), amount in lost.items():
-        cost = sum(line.cost for line in lines if (line.what, line.parameters["epsilon"]) == (what, epsilon))
+        same = [line.parameters for line in lines if (line.what, line.parameters["epsilon"]) == (what, epsilon)]
+        cost = sum(EXPONENTIAL.cost(parameters, unit) for parameters in same)
         if amount > cost:
             where = f"{what}, tables {pair.name}, {pair.privacy.neighbours}"
             yield "wrong charge", f"{where}: loses {float(amount):.6g}, {float(cost):.6g} is charged for"
@@ -186,14 +187,21 @@ def check_charges(runs: Runs) -> Finding:
 
 
 def _costs(trace: Trace, budget: Budget) -> Found:
+    limit = left = allowed(budget)
     for ledger, line in trace.entries:
-        owed = LAWS[line.noise].cost(line.parameters, ledger.budget.unit)
+        owed = LAWS[line.noise].owed(line.parameters, ledger.budget.unit, line.left)
+        if line.left is not None:
+            if line.left > left:
+                counted = f"{float(line.left):.6g} left, of {float(left):.6g}"
+                yield "wrong charge", f"{line.noise} on {line.on} counts on {counted}"
+            left -= line.cost
+        elif ledger.budget.accounting == "gdp":
+            yield "wrong charge", f"{line.noise} on {line.on} is not charged in Gaussian differential privacy"
         if line.cost < owed:
             yield (
                 "wrong charge",
                 f"{line.noise} on {line.on} costs {float(owed):.6g}, {float(line.cost):.6g} is charged",
             )
-    limit = allowed(budget)
     if trace.spent > limit:
         yield "overspent", f"{budget.unit} {float(trace.spent):.6g} is spent, {float(limit):.6g} was asked for"
 

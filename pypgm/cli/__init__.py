@@ -11,6 +11,8 @@ from types import FrameType
 
 __all__ = ["main"]
 
+_INTERRUPTED = 5  # exit status, see `pypgm.cli.command.STATUSES`
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Import the command and run it, see `pypgm.cli.command.main`; Ctrl-C during the import gives one line too."""
@@ -28,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _quit(number: int, frame: FrameType | None) -> None:
     """End the process at once: compiled modules interrupted during their import raise other errors."""
-    del frame
+    del number, frame
     if sys.stderr is not None:
         os.write(2, b"pypgm: interrupted\n")
-    os._exit(128 + number)
+    os._exit(_INTERRUPTED)

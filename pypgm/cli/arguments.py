@@ -23,7 +23,7 @@ from pypgm.data.columns.derived_images import codes_giving
 from pypgm.data.schema.evidence import codes_of_text, split_text
 from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, MARKS, Dialect
-from pypgm.data.sources.files import as_path, open_stream
+from pypgm.data.sources.files import as_path, check_encoding, open_stream
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.data.sources.paths import holds
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
@@ -185,7 +185,8 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def dialect(arguments: argparse.Namespace) -> Dialect:
-    """Return the dialect of a table."""
+    """Return the dialect of a table; ``ValueError`` if there is no such encoding."""
+    check_encoding(arguments.encoding)
     marks = {name: getattr(arguments, name) for name in Dialect._fields}
     return Dialect(**marks | {"delimiter": {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)})
 
@@ -233,11 +234,25 @@ def as_seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f"needs seconds, more than 0, got {text!r}")
 
 
-def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes: Sequence[str] = ()) -> None:
+def has_contents(path: str) -> bool:
+    """Return whether a path is that of a regular file with contents."""
+    place = Path(os.path.realpath(as_path(path)))
+    return open_stream(path) is None and place.is_file() and place.stat().st_size > 0
+
+
+def check_new(path: str) -> None:
+    """Refuse to write over a file with contents: it may be somebody's table."""
+    if has_contents(path):
+        raise ValueError(f"{path} already exists and is not overwritten: name another file, or move it away")
+
+
+def check_places(
+    inputs: Sequence[str], outputs: Sequence[str | None], suffixes: Sequence[str] = (), *, may_exist: bool = False
+) -> None:
     """Refuse output paths, before any work is done, that cannot be written or would replace something precious.
 
-    If suffixes are given, a name has to end in one of them, since any other ending would mean another format. A file
-    with contents is then never replaced: it may be somebody's table.
+    If suffixes are given, a name has to end in one of them, since any other ending would mean another format. Unless
+    `may_exist`, a file with contents is then refused.
     """
     given = [path for path in outputs if path is not None]
     try:
@@ -262,8 +277,8 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
         stream = open_stream(path)
         if stream is not None:
             _check_stream(path, stream)
-        elif suffixes and place.is_file() and place.stat().st_size > 0:
-            raise ValueError(f"{path} already exists and is not overwritten: name another file, or move it away")
+        elif suffixes and not may_exist:
+            check_new(path)
 
 
 def _check_outside(path: str, inputs: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ else:
 
 
 class TakenError(ValueError):
-    """A file exists already, or another run writes it."""
+    """Another run writes a file, or has just written it: the same call may be tried again."""
 
 
 class Claim:

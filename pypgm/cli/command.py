@@ -16,10 +16,22 @@ from typing import Any, TextIO, cast
 
 from pypgm import __version__
 from pypgm.cli.arguments import Parser
-from pypgm.cli.printing import tell
+from pypgm.cli.claim import TakenError
+from pypgm.cli.log import Log
+from pypgm.cli.printing import json_text, tell
 from pypgm.cli.stopping import STOPPING
 from pypgm.cli.synth import PaidError
-from pypgm.errors import DraftWarning, EstimateInterruptedWarning, ImpossibleEvidenceError, WeakGuaranteeWarning
+from pypgm.errors import (
+    BudgetError,
+    DraftWarning,
+    EstimateInterruptedWarning,
+    ImpossibleEvidenceError,
+    ReadingError,
+    ReleaseError,
+    SourceError,
+    TableError,
+    WeakGuaranteeWarning,
+)
 
 _DESCRIPTION = """\
 Private synthetic records, and answers from the model behind them.
@@ -43,15 +55,48 @@ examples:
       the probabilities of age and sex among people of high income
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9
       what that budget would buy, before anything is spent
+  pypgm account create people.account --epsilon 3 --delta 1e-8
+      a budget from which all runs on a table take theirs
   pypgm info people.pgm
       what a release guarantees, measured and holds
   pypgm report people.pgm --out report.html
       one page to show
 
-exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted, 143 terminated, 129 hung up
+exit status:
 """
+STATUSES = {
+    0: "done, or done already",
+    1: "schema check: questions are open; else out of memory, or a defect of pypgm",
+    2: "the call is wrong",
+    3: "the table does not fit its schema",
+    4: "the budget is not there",
+    5: "interrupted, or another run is at work: may be tried again",
+    6: "a file, a disk or a database failed: may be tried again",
+}
+"""Exit statuses of all commands."""
+_STATUSES_OF: tuple[tuple[type[BaseException], int], ...] = (
+    (KeyboardInterrupt, 5),
+    (TakenError, 5),
+    (BudgetError, 4),
+    (TableError, 3),
+    (ReadingError, 6),
+    (SourceError, 6),
+    (ReleaseError, 6),
+    (FileNotFoundError, 2),
+    (FileExistsError, 2),
+    (IsADirectoryError, 2),
+    (NotADirectoryError, 2),
+    (PermissionError, 2),
+    (TimeoutError, 2),
+    (OSError, 6),
+    (ValueError, 2),
+    (ImportError, 2),
+)
+"""Exit status of the first class that an error is of; 1 for others."""
 _EXPONENT = re.compile(r"-[\d.]+[eE][+-]?\d+")  # a negative number with one
-_VERBS = ("schema", "plan", "synth", "sample", "query", "info", "report", "compare", "demo", "completion")
+_VERBS = (
+    *("schema", "plan", "account", "synth", "sample", "query", "info", "report", "compare", "demo", "completion"),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -65,32 +110,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted, 143 terminated, 129 hung up.
+        One of `STATUSES`.
 
     Examples
     --------
     >>> main(["query", "no-such-model", "age"])
     2
     """
+    arguments, status, message = argparse.Namespace(json=False, steps=Log(None)), 0, ""
     with open_streams(), STOPPING.listening():
         try:
             arguments = _parsed(sys.argv[1:] if argv is None else argv)
+            arguments.steps = Log(getattr(arguments, "log", None))
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_, **__: _print_message(message)
                 for said in (DraftWarning, WeakGuaranteeWarning):  # the release itself says so too
                     warnings.simplefilter("ignore", said)
                 # A command ended by Ctrl-C hands out nothing, and says so.
                 warnings.simplefilter("ignore", EstimateInterruptedWarning)
-                status: int | None = arguments.run(arguments)
+                status = arguments.run(arguments) or 0
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
-            failed, message = _verdict(error.cause if isinstance(error, PaidError) else error)
+            status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
             if isinstance(error, PaidError):
                 message = f"{message or 'the reader of the output has closed it'}; {error}"
             if message:
                 _print_message(message)
-            return failed
-    return status or 0
+            if getattr(arguments, "json", False):
+                _print_json(arguments, status, message)
+        arguments.steps.end(status, message)
+    return status
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
@@ -125,23 +174,30 @@ def _print_message(message: Warning | str) -> None:
     tell([f"pypgm: {' '.join(str(message).split())}"])
 
 
+def _print_json(arguments: argparse.Namespace, status: int, message: str) -> None:
+    """Write an error as JSON to the standard output, if that takes anything."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.write(json_text(arguments.verb, {"error": message}, status))
+        sys.stdout.flush()
+
+
 def _verdict(error: BaseException) -> tuple[int, str]:
     """Return the exit status of an error, and its message."""
+    status = next((status for kind, status in _STATUSES_OF if isinstance(error, kind)), 1)
     if isinstance(error, KeyboardInterrupt):
-        return STOPPING.status, f"{STOPPING.word}; {str(error) or 'no unfinished file was left'}"
+        return status, f"{STOPPING.word}; {str(error) or 'no unfinished file was left'}"
     if isinstance(error, BrokenPipeError):  # the reader of the output has left
-        return 1, ""
+        return status, ""
     if isinstance(error, OSError) and error.filename is not None:
-        return 2, f"{error.filename}: {error.strerror}"
-    lacks_extra = isinstance(error, ImportError) and "pip install pypgm[" in str(error)
-    if isinstance(error, OSError | ValueError) or lacks_extra:
-        why = "the model, or a rule of its schema, gives this combination no probability: "
-        return 2, f"{why if isinstance(error, ImpossibleEvidenceError) else ''}{error}"
+        return status, f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):
-        return 1, str(error) or "out of memory"
+        return status, str(error) or "out of memory"
+    if status > 1:
+        why = "the model, or a rule of its schema, gives this combination no probability: "
+        return status, f"{why if isinstance(error, ImpossibleEvidenceError) else ''}{error}"
     # The text of an unforeseen error may be private: the terminal gets its type and place alone.
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return 1, f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}, a defect of pypgm"
+    return status, f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}, a defect of pypgm"
 
 
 def parser_of_all() -> argparse.ArgumentParser:
@@ -149,9 +205,13 @@ def parser_of_all() -> argparse.ArgumentParser:
     return _parser_of(_VERBS)
 
 
+def _statuses_text() -> str:
+    return "".join(f"  {status}  {meaning}\n" for status, meaning in STATUSES.items())
+
+
 def _parser_of(verbs: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of the command with some of its verbs, each a module of its name."""
-    parser = Parser(prog="pypgm", description=_DESCRIPTION, epilog=_USAGE, allow_abbrev=False)
+    parser = Parser(prog="pypgm", description=_DESCRIPTION, epilog=_USAGE + _statuses_text(), allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--version", action="version", version=f"pypgm {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -13,6 +13,7 @@ from pypgm.cli.printing import present
 from pypgm.comparison import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
 from pypgm.data.sources.source import open_source
+from pypgm.errors import table_checked
 from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE, SCORE, compare_texts, shown_number, shown_quantile
@@ -85,8 +86,9 @@ def _compare(arguments: argparse.Namespace) -> None:
         if arguments.duckdb_table is None:
             answers = _of_answers(content.model if isinstance(content, Release) else content, known, arguments)
         synthetic = synthetic_texts(content)
-    real = text_table(open_source(arguments.table, arguments.duckdb_table, dialect(arguments)), known)
-    compared = compare_texts(real, synthetic, known)
+    source = open_source(arguments.table, arguments.duckdb_table, dialect(arguments))
+    with table_checked():
+        compared = compare_texts(text_table(source, known), synthetic, known)
     try:
         scores = compared.sdmetrics_scores() if arguments.sdmetrics else {}
         if arguments.out:
@@ -102,7 +104,8 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.Namespace) -> dict[str, float]:
     """Return the errors of a model's own answers, in percentage points, for its columns and their pairs."""
-    data = read_table(arguments.table, model.domain if known is None else known.of_records(), **reading(arguments))
+    with table_checked():
+        data = read_table(arguments.table, model.domain if known is None else known.of_records(), **reading(arguments))
     names = model.domain.attributes
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
     pairs = [c for c in itertools.combinations(some, 2) if model.domain.size(c) <= _CELLS]

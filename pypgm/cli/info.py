@@ -10,6 +10,7 @@ from pypgm._base.terminal import laid_out, terminal_width
 from pypgm.cli.arguments import Verbs, add_verb
 from pypgm.cli.printing import present
 from pypgm.files.stored_model import ReleasedModel
+from pypgm.privacy.account import Account
 from pypgm.release import Release
 from pypgm.report import model_lines
 from pypgm.reporting.facts import Facts
@@ -28,11 +29,14 @@ def add_to(commands: Verbs) -> None:
     info = add_verb(commands, "info", _info, summary="what a release guarantees, how good it is", about=_DESCRIPTION)
     info.add_argument("release", metavar="RELEASE", help="a file written by synth, or a model")
     info.add_argument("--ledger", action="store_true", help="what the budget was spent on, draw by draw")
+    info.add_argument("--account", metavar="ACCOUNT", help="check the release against the account that paid for it")
     info.add_argument("--model", action="store_true", help="the measurements with their noise, and the model's size")
 
 
 def _info(arguments: argparse.Namespace) -> None:
     content = load(arguments.release)
+    if arguments.account and not isinstance(content, Release):
+        raise ValueError(f"{arguments.release} holds only a model, which no account has")
     width = terminal_width()
     if not isinstance(content, Release):
         facts: dict[str, Any] = {"records": content.total, "columns": _sizes(content)}
@@ -42,6 +46,9 @@ def _info(arguments: argparse.Namespace) -> None:
         of_release = Facts(content)
         facts = of_release.to_dict(ledger=arguments.ledger)
         lines = release_lines(of_release, width, model=arguments.model, ledger=arguments.ledger)
+        if arguments.account:
+            facts["checked"] = Account(arguments.account).check_release(content)
+            lines += ["", facts["checked"]]
     present(arguments, {**facts, "digest": content.digest}, lines)
 
 

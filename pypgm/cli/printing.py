@@ -25,9 +25,9 @@ def tell(lines: Iterable[str]) -> None:
     sys.stderr.write("".join(f"{escaped(line)}\n" for line in lines))
 
 
-def json_text(verb: str, facts: dict[str, Any]) -> str:
-    """Return facts as JSON: one object, with the verb and the version in front."""
-    whole = _finite({"verb": verb, "pypgm": __version__, **facts})
+def json_text(verb: str, facts: dict[str, Any], status: int = 0) -> str:
+    """Return facts as JSON: one object, with the verb, the version and the exit status in front."""
+    whole = _finite({"verb": verb, "pypgm": __version__, "status": status, **facts})
     return escaped_json(json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 

@@ -7,11 +7,12 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from pypgm.cli.arguments import Verbs, add_reading, add_verb, check_places, reading
+from pypgm.cli.arguments import Verbs, add_reading, add_verb, check_new, check_places, has_contents, reading
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.comparison import is_table
 from pypgm.data import read_table
+from pypgm.errors import table_checked
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE
@@ -56,7 +57,7 @@ def _report(arguments: argparse.Namespace) -> None:
         needed = "a report with the real records is not private: TABLE and --unsafe go together"
         raise ValueError(f"{needed}; leave both out for a page to publish")
     inputs = [path for path in (arguments.release, arguments.table, arguments.audit) if path]
-    check_places(inputs, [arguments.out], (".html", ".htm"))
+    check_places(inputs, [arguments.out], (".html", ".htm"), may_exist=True)
     if not Path(arguments.release).is_dir() and is_table(arguments.release):
         other = arguments.table or "TABLE"
         command = shlex.join(["pypgm", "compare", arguments.release, other, "--unsafe", "--out", arguments.out])
@@ -65,6 +66,12 @@ def _report(arguments: argparse.Namespace) -> None:
     if not isinstance(release, Release | RelatedRelease):
         raise ValueError(f"{arguments.release} holds only a model: a report needs a release, with its ledger")  # noqa: TRY004
     facts: dict[str, Any]
+    if isinstance(release, Release) and _is_made(arguments, release):
+        facts = Facts(release).to_dict() if arguments.json else {}
+        facts |= {"files": {"report": arguments.out}, "done": "already"}
+        present(arguments, facts, [f"done already: {arguments.out} is a page of this release"], tell)
+        return
+    check_new(arguments.out)
     with Claim(arguments.out):
         try:
             if isinstance(release, Release):
@@ -72,7 +79,8 @@ def _report(arguments: argparse.Namespace) -> None:
                 records = None
                 if arguments.table is not None:
                     known = release.model.domain if release.schema is None else release.schema.of_records()
-                    records = read_table(arguments.table, known, **reading(arguments))
+                    with table_checked():
+                        records = read_table(arguments.table, known, **reading(arguments))
                 release.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
             else:
                 if arguments.unsafe:
@@ -83,4 +91,12 @@ def _report(arguments: argparse.Namespace) -> None:
             raise ValueError(str(error)) from None
     kind = f"NOT PRIVATE: {NOT_PRIVATE}" if arguments.unsafe else "as public as the release"
     lines = [*warning_lines(release.promise.caveats), f"wrote {arguments.out}, {kind}"]
-    present(arguments, facts | {"files": {"report": arguments.out}}, lines, tell)
+    present(arguments, facts | {"files": {"report": arguments.out}, "done": "now"}, lines, tell)
+
+
+def _is_made(arguments: argparse.Namespace, release: Release) -> bool:
+    """Return whether the page of a release is there already; one with real counts or an audit is not."""
+    if not has_contents(arguments.out) or arguments.unsafe or arguments.audit:
+        return False
+    text = Path(arguments.out).read_text(encoding="utf-8", errors="replace")
+    return f"digest {release.digest[:16]}" in text and "It follows from the release alone" in text

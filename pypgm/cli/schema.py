@@ -18,6 +18,7 @@ from pypgm.data.draft.text import schema_text
 from pypgm.data.draft.warnings import meaning
 from pypgm.data.sources.files import write_text
 from pypgm.domain import listed
+from pypgm.errors import table_checked
 from pypgm.reporting.form import form_page
 
 _DESCRIPTION = """\
@@ -69,9 +70,9 @@ def add_to(commands: Verbs) -> None:
 
 
 def _init(arguments: argparse.Namespace) -> None:
-    if arguments.out is not None:
-        check_places([arguments.table], [arguments.out], (".json", ".yaml", ".yml"))
-    draft = draft_schema(arguments.table, arguments.duckdb_table, **dialect(arguments)._asdict())
+    check_places([arguments.table], [arguments.out], (".json", ".yaml", ".yml"))
+    with table_checked():
+        draft = draft_schema(arguments.table, arguments.duckdb_table, **dialect(arguments)._asdict())
     if arguments.json and arguments.out is None:
         present(arguments, {"schema": draft}, ())
         return
@@ -117,8 +118,9 @@ def _check(arguments: argparse.Namespace) -> int:
     if not (arguments.list or arguments.json) and checking.left:
         tell(["standard input is no terminal, so that nothing is asked: this is what is open"])
     lines = [f"{question.subject}: {question.note.sentence}" for question in checking.left]
-    present(arguments, {"open": [_facts(question) for question in checking.left]}, lines)
-    return min(1, len(checking.left))
+    status = min(1, len(checking.left))
+    present(arguments, {"status": status, "open": [_facts(question) for question in checking.left]}, lines)
+    return status
 
 
 def _facts(question: Question) -> dict[str, Any]:

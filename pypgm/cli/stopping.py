@@ -26,11 +26,6 @@ class Stopping:
         self._is_held = False
 
     @property
-    def status(self) -> int:
-        """The exit status that shells expect after the signal: 128 plus its number."""
-        return 128 + (self.number or signal.SIGINT)
-
-    @property
     def word(self) -> str:
         """The effect of the signal, in a word."""
         return _WORDS[signal.Signals(self.number or signal.SIGINT).name]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
-import re
 import shlex
 import sys
-import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pypgm._base.clock import standing_still
 from pypgm._base.file_kind import TABLES
 from pypgm._base.terminal import laid_out, terminal_width
 from pypgm.cli.arguments import (
@@ -27,29 +24,29 @@ from pypgm.cli.arguments import (
     as_rows,
     as_seconds,
     check_json_alone,
+    check_new,
     check_places,
     check_rows,
     dialect,
+    has_contents,
     reading_options,
     schema_in,
     workload_named,
 )
 from pypgm.cli.claim import Claim
+from pypgm.cli.job import Job
+from pypgm.cli.place import Place, default_place
 from pypgm.cli.printing import json_text, tell
 from pypgm.cli.stopping import STOPPING
 from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.sources.source import open_source
 from pypgm.domain import Domain
-from pypgm.files.file import file_bytes
 from pypgm.mechanisms.tables import prepared
+from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.text import ledger_text, promise_rows, quality_rows, warning_lines
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
 
 _DESCRIPTION = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
@@ -59,6 +56,9 @@ YAML file that declares its columns, written from what is publicly known and nev
 drafts one:
 
     {"columns": {"age": {"kind": "integer", "low": 0, "high": 99, "width": 5}, "sex": ["F", "M"]}, "drop": ["name"]}
+
+The same call again returns the release that is there, spends nothing, and writes what is missing. For new records in a
+table of the same name, give each run its --key, such as the date, and its files.
 
 Columns are matched by name. The synthetic table looks like the real one; numbers and dates are drawn within their bins.
 A file with only a size or a list of labels for each attribute, {"age": 85, "sex": ["F", "M"]}, is a schema too: one
@@ -113,6 +113,18 @@ def add_to(commands: Verbs) -> None:
     )
     add_reading(synth)
     synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="seconds after which the estimate ends")
+    synth.add_argument(
+        "--account",
+        metavar="ACCOUNT",
+        help="account of the table's budget, from which this run takes its own: a file, or a postgresql:// URL",
+    )
+    synth.add_argument(
+        "--key",
+        metavar="TEXT",
+        help="key of the job: a call whose key the release has already returns that release and spends nothing "
+        "(default: a digest of schema, mechanism, options, budget and the name of the table)",
+    )
+    synth.add_argument("--log", metavar="FILE", help="add a line of JSON for each step to a file")
     synth.add_argument("--ledger", action="store_true", help="list what the budget was spent on, draw by draw")
     synth.add_argument("--quiet", action="store_true", help="no progress and no summary, only warnings")
 
@@ -126,32 +138,73 @@ class PaidError(Exception):
 
 
 def _synth(arguments: argparse.Namespace) -> None:
-    check_places([arguments.table, arguments.schema], [arguments.out], TABLES)
-    check_json_alone(arguments)
     file = arguments.model or default_place(arguments.table, arguments.out)
-    check_places([arguments.table, arguments.schema, arguments.out], [file])
-    schema = schema_in(arguments.schema)
-    domain = schema.provisional.domain
-    check_rows(domain, arguments.rows or 0)
-    mechanism_run = _prepared(arguments, schema)
-    with Claim(arguments.out), Place(file, _bytes_of_pairs(domain), partial(_way_on, arguments)) as place:
-        release = mechanism_run()
+    schema = _checked(arguments, file)
+    job, is_written = Job(arguments, schema, file), has_contents(arguments.out)
+    if (earlier := job.earlier()) is not None:
+        _complete(arguments, *earlier)
+        return
+    if is_written:  # looked at before the release, which another run may be writing: its records come last
+        check_new(arguments.out)
+    with Claim(arguments.out):
+        release, kept = _paid(arguments, schema, job)
+        synthetic = _written(arguments, release, kept)
+    _present(arguments, release, synthetic, kept)
+
+
+def _paid(arguments: argparse.Namespace, schema: Schema | OpenSchema, job: Job) -> tuple[Release, Path]:
+    """Reserve a place and a budget, read the table, spend the budget on it, and keep the release."""
+    expected = _bytes_of_pairs(schema.provisional.domain)
+    with Place(job.file, expected, partial(_way_on, arguments)) as place, job.reserved() as reservation:
+        mechanism_run = _prepared(arguments, schema, reservation)
+        arguments.steps.step("opened", key=job.key)
+        with arguments.steps.following(alone=not _talks(arguments)):
+            release = replace(mechanism_run(), key=job.key)
         # From here on everything depends on the records through the release alone.
         del mechanism_run
         stop_if_interrupted(release)
         with STOPPING.held():
-            kept = place.keep(release)
-        try:
-            STOPPING.check()
-            synthetic = release.synthetic_data(arguments.rows)
-            write_table(synthetic, arguments.out, release.schema, layout=release.layout)
-        except (Exception, KeyboardInterrupt) as error:
-            raise PaidError(error, kept, budget_text(release.ledger.budget), _way_on(arguments, kept)) from error
-    facts = Facts(release, progress=_talks(arguments))
-    if arguments.quiet and not arguments.json:
-        tell(warning_lines(facts.warnings))
-    else:
-        _present(arguments, facts, synthetic, kept)
+            kept = place.keep(release, partial(job.keep, release))
+        arguments.steps.step("kept", release=str(kept), digest=release.digest)
+    return release, kept
+
+
+def _checked(arguments: argparse.Namespace, file: str) -> Schema | OpenSchema:
+    """Check where results go and how many, start the log, and return the schema."""
+    inputs = [arguments.table, arguments.schema, *([arguments.account] if arguments.account else [])]
+    check_places([*inputs, arguments.out, file], [arguments.log])
+    arguments.steps.start(arguments.verb)
+    check_places(inputs, [arguments.out], TABLES, may_exist=True)
+    check_json_alone(arguments)
+    check_places([*inputs, arguments.out], [file])
+    schema = schema_in(arguments.schema)
+    check_rows(schema.provisional.domain, arguments.rows or 0)
+    return schema
+
+
+def _complete(arguments: argparse.Namespace, release: Release, kept: Path) -> None:
+    """Write the records of an earlier run's release if they are not there, and say what was done; spend nothing."""
+    arguments.steps.step("done already", key=release.key, release=str(kept))
+    synthetic = None
+    if not has_contents(arguments.out):
+        with Claim(arguments.out):
+            synthetic = _written(arguments, release, kept)
+    if arguments.json or synthetic is not None:
+        _present(arguments, release, synthetic, kept, is_earlier=True)
+    elif not arguments.quiet:
+        tell([f"done already: {kept} is the release of this call, and {arguments.out} is there; nothing was spent"])
+
+
+def _written(arguments: argparse.Namespace, release: Release, kept: Path) -> Dataset:
+    """Draw synthetic records of a kept release, write and return them; `PaidError` if that fails."""
+    try:
+        STOPPING.check()
+        synthetic = release.synthetic_data(arguments.rows)
+        write_table(synthetic, arguments.out, release.schema, layout=release.layout)
+    except (Exception, KeyboardInterrupt) as error:
+        raise PaidError(error, kept, budget_text(release.ledger.budget), _way_on(arguments, kept)) from error
+    arguments.steps.step("written", records=arguments.out, rows=synthetic.n_records)
+    return synthetic
 
 
 def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
@@ -161,14 +214,29 @@ def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
     return f"; go on with: {shlex.join(words)}"
 
 
-def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, kept: Path) -> None:
+def _present(
+    arguments: argparse.Namespace,
+    release: Release,
+    synthetic: Dataset | None,
+    kept: Path,
+    *,
+    is_earlier: bool = False,
+) -> None:
     """Write a summary of the release, as JSON to the standard output or as lines to the terminal."""
+    facts = Facts(release, progress=_talks(arguments))
     if arguments.json:
-        fields = facts.to_dict(ledger=arguments.ledger)
+        fields = facts.to_dict(ledger=arguments.ledger) | {"done": "already" if is_earlier else "now"}
         files = {"records": arguments.out, "release": str(kept)}
-        fields |= {"synthetic_records": synthetic.n_records, "files": files}
+        fields |= {"synthetic_records": None if synthetic is None else synthetic.n_records, "files": files}
         sys.stdout.write(json_text(arguments.verb, fields))
-        return
+    elif arguments.quiet or synthetic is None:
+        tell(warning_lines(facts.warnings))
+    else:
+        head = ["done already: the records are drawn from the release of an earlier run; nothing was spent", ""]
+        tell([*(head if is_earlier else []), *_summary(arguments, facts, synthetic, kept)])
+
+
+def _summary(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, kept: Path) -> list[str]:
     width = terminal_width()
     rows = [
         *promise_rows(facts.release.promise),
@@ -181,26 +249,31 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
         ("", shlex.join(["pypgm", "report", str(kept), "--out", f"{kept.stem}.html"])),
     ]
     ledger = ["", *ledger_text(facts.release.ledger, facts.shares, width)] if arguments.ledger else []
-    tell([*warning_lines(facts.warnings), *laid_out(rows, width), *ledger])
+    return [*warning_lines(facts.warnings), *laid_out(rows, width), *ledger]
 
 
 def _talks(arguments: argparse.Namespace) -> bool:
     return sys.stderr.isatty() and not arguments.quiet
 
 
-def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Callable[[], Release]:
+def _prepared(
+    arguments: argparse.Namespace, schema: Schema | OpenSchema, account: Reservation | None = None
+) -> Callable[[], Release]:
     """Read the table, and return a function that spends the budget on it."""
     workload = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
-    return prepared(
-        open_source(arguments.table, arguments.duckdb_table, dialect(arguments)),
-        schema,
-        arguments.epsilon,
-        arguments.delta,
-        mechanism=arguments.mechanism,
-        neighbours=arguments.neighbours,
-        ignore_extra=arguments.ignore_extra,
-        options={"workload": workload, "time_limit": arguments.time_limit, "progress": _talks(arguments)},
-    )
+    progress = _talks(arguments) or arguments.log is not None
+    with standing_still:  # the log does not show how long the reading takes
+        return prepared(
+            open_source(arguments.table, arguments.duckdb_table, dialect(arguments)),
+            schema,
+            arguments.epsilon,
+            arguments.delta,
+            mechanism=arguments.mechanism,
+            neighbours=arguments.neighbours,
+            ignore_extra=arguments.ignore_extra,
+            options={"workload": workload, "time_limit": arguments.time_limit, "progress": progress}
+            | ({} if account is None else {"account": account}),
+        )
 
 
 def _bytes_of_pairs(domain: Domain) -> int:
@@ -213,121 +286,3 @@ def stop_if_interrupted(release: Release) -> None:
     """End the command after an estimate that Ctrl-C ended early: the release is discarded unseen."""
     if STOPPING.number or (release.model.fit is not None and release.model.fit.status == "interrupted"):
         raise KeyboardInterrupt("the release was discarded, and no file was left")
-
-
-_MIN_BYTES = 1 << 20  # bytes reserved for any release: ledger, measurements and options of a small table
-_MAX_BYTES = 1 << 26  # bytes reserved at most: a file of all pairs of 100 attributes is smaller
-
-
-def default_place(table: str, out: str) -> str:
-    """Return the default path of a release: beside the records, or by the name of the table.
-
-    Examples
-    --------
-    >>> default_place("people.csv", "made/out.csv.gz"), default_place("people.csv", "/dev/stdout")
-    ('made/out.pgm', 'people.pgm')
-    """
-    path = Path(out)
-    if path.parts[:2] in {("/", "dev"), ("/", "proc")} or (path.exists() and not path.is_file()):
-        return f"{re.sub(r'[*?[]', '', Path(table).name.split('.')[0]) or 'release'}.pgm"
-    return str(path.with_name(f"{path.name.split('.')[0] or 'release'}.pgm"))
-
-
-class Place:
-    """The file of a release: its name and its space on the disk are reserved at once, and nothing there is replaced.
-
-    Leaving the context without a release leaves nothing behind.
-
-    Parameters
-    ----------
-    path : str
-        The file, in an existing folder.
-    expected : int
-        Bytes that the release may take; between 1 and 64 MiB are reserved.
-    go_on : callable, optional
-        Gives the advice on how to go on with a release in a file.
-
-    Raises
-    ------
-    ValueError
-        If the file exists already, another run makes it, or it is not a regular file.
-    OSError
-        If the file cannot be made, or the disk has no space for it.
-    """
-
-    def __init__(self, path: str, expected: int = 0, go_on: Callable[[Path], str] = lambda _: "") -> None:
-        self._claim = Claim(path)
-        if not self._claim.is_held:  # replacing a device or a pipe would remove it from the system
-            raise ValueError(f"{path} must be a regular file, to keep the release, but is a device, a pipe or a stream")
-        self.path, self._go_on = Path(path), go_on
-        self._draft = self._claim.path.with_name(f".{self._claim.path.name}.part")
-        try:
-            self._draft.unlink(missing_ok=True)  # of a killed run: no other uses it while this one holds the name
-            with self._draft.open("xb") as file:
-                left = min(max(expected, _MIN_BYTES), _MAX_BYTES)
-                for _ in range(0, left, _MIN_BYTES):
-                    file.write(bytes(_MIN_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            self._clear()
-            raise OSError(error.errno, f"{error.strerror}; nothing was spent", path) from None
-        except BaseException:
-            self._clear()
-            raise
-
-    def __enter__(self) -> Place:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._clear()
-
-    def keep(self, release: Release) -> Path:
-        """Write a release, whole and flushed to the disk, and return its path.
-
-        If its own place is full or gone, the release goes to the working directory, the directory for temporary files
-        or home, and the error names the path.
-
-        Raises
-        ------
-        OSError
-            If the release is in another place, or in none.
-        """
-        packed = file_bytes(release.archive())
-        try:
-            _fill(self._draft, packed)
-            self._draft.replace(self._claim.path)
-        except OSError as error:
-            self._clear()
-            raise OSError(f"{self.path}: {error.strerror}; {self._elsewhere(packed, release)}") from None
-        return self.path
-
-    def _elsewhere(self, packed: bytes, release: Release) -> str:
-        """Keep a release in another place, and return the message."""
-        price = budget_text(release.ledger.budget)
-        for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
-            path = folder / f"{self.path.stem}-{os.urandom(4).hex()}.pgm"
-            try:
-                _fill(path, packed)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    path.unlink(missing_ok=True)
-            else:
-                return f"the release, paid for with {price}, is whole in {path}{self._go_on(path)}"
-        return f"no other disk takes the release either, for which {price} is spent"
-
-    def _clear(self) -> None:
-        with contextlib.suppress(OSError):
-            self._draft.unlink(missing_ok=True)
-        self._claim.close()
-
-
-def _fill(path: Path, packed: bytes) -> None:
-    """Write bytes over the contents of a file, in its own space, and flush them to the disk."""
-    with path.open("r+b" if path.exists() else "xb") as file:
-        file.write(packed)
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())

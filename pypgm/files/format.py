@@ -231,6 +231,7 @@ _RELEASE = Record(
         "kind?": ({"network", "field"}, "of release, where it has a class of its own"),
         "account?": (_ACCOUNT, "whose budget it spent"),
         "unmeasured?": ({*get_args(Unmeasured)}, "why pairs were left out; not asked where the file does not say"),
+        "key?": (str, "key of the job that made it"),
     },
 )
 _POOL = ([MEASUREMENT], "each once: those of the release, of its model and of the model's prior")

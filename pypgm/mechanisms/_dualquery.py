@@ -13,6 +13,7 @@ from pypgm.data.sources.frames import Frame
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, SearchRounds, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
+from pypgm.privacy.arguments import draws_budget
 from pypgm.privacy.laws import Exponential
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
@@ -96,7 +97,7 @@ def dualquery(
     most = _MOST_ROUNDS if rounds is None else checked_integer("rounds", rounds, 1)
     exact = as_fraction("rate", rate)
     checked_real("rate", float(exact))
-    run = Run("dualquery", data, epsilon, delta, pure=True, **options)
+    run = Run("dualquery", data, epsilon, delta, budget_of=draws_budget, **options)
 
     def learn(queries: DrawnQueries, total: float) -> None:
         search = RecordSearch(run.domain, _SEED, optimiser)

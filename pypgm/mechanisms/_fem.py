@@ -10,6 +10,7 @@ from pypgm.data.sources.frames import Frame
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, SearchRounds, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
+from pypgm.privacy.arguments import draws_budget
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.reconstruction.best_records import CostLaw, Optimiser, RecordSearch
@@ -113,7 +114,7 @@ def fem(
     scale = checked_real("perturbation", perturbation)
     if rounds is not None:
         rounds = checked_integer("rounds", rounds, 1)
-    run = Run("fem", data, epsilon, delta, pure=True, **options)
+    run = Run("fem", data, epsilon, delta, budget_of=draws_budget, **options)
 
     def learn(queries: DrawnQueries, total: float) -> None:
         learner = _Rounds(run, queries, total, samples, RecordSearch(run.domain, _SEED, optimiser))

@@ -14,6 +14,7 @@ from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit, warn_left_out
+from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -125,7 +126,7 @@ def mwem(
     tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
     if estimator == "weights" and (options.get("measurements") or options.get("oracle", "auto") != "auto"):
         raise ValueError("multiplicative weights rest on the run's own measurements: pass no measurements or oracle")
-    run = Run("mwem", data, epsilon, delta, pure=True, auto="exact", **options)
+    run = Run("mwem", data, epsilon, delta, budget_of=as_budget, auto="exact", **options)
     if estimator == "weights":
         run.refuse_constraints("multiplicative weights take no constraints")
     every = _questions(run, run.checked_workload(workload), asks)

@@ -21,6 +21,7 @@ from pypgm.factor import Factor
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import estimate_that_fits
+from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.release import Release
@@ -105,7 +106,7 @@ def privbayes(
     check_choice("estimator", estimator, get_args(Estimator))
     if estimator == "tables" and options.get("measurements"):
         raise ValueError("conditional tables are read from the measurements of the run alone: estimator='model'")
-    run = Run("privbayes", data, epsilon, delta, pure=True, **options)
+    run = Run("privbayes", data, epsilon, delta, budget_of=as_budget, **options)
     if estimator == "tables":
         run.refuse_constraints("conditional tables take no constraints", mappings=True)
     if len(run.domain) == 0:

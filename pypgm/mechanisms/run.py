@@ -26,7 +26,7 @@ from pypgm.files.stored_model import ReleasedModel
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import checked_measurements, estimated
 from pypgm.models.model import Model
-from pypgm.privacy.arguments import as_budget, gaussian_budget
+from pypgm.privacy.arguments import BudgetOf, gaussian_budget
 from pypgm.privacy.entry import Entry, Handed, LearnerOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -189,8 +189,8 @@ class Run(Entry):
         Unweighted records, possibly none; or a private table, which stays open.
     epsilon, delta : number, optional
         The guarantee.
-    pure : bool
-        Whether the mechanism takes a budget without delta too.
+    budget_of : callable, optional
+        Function of epsilon, delta and a budget, of which one form is given; by default a pure budget is refused.
     auto : str
         Oracle that ``"auto"`` stands for.
     **options
@@ -237,7 +237,7 @@ class Run(Entry):
         epsilon: Number | None = None,
         delta: Number | None = None,
         *,
-        pure: bool = False,
+        budget_of: BudgetOf | None = None,
         measurements: Sequence[LinearMeasurement] = (),
         constraints: Sequence[Constraint] | None = None,
         oracle: Oracle = "auto",
@@ -246,8 +246,8 @@ class Run(Entry):
     ) -> None:
         check_choice("oracle", oracle, get_args(Oracle))
         oracle = auto if oracle == "auto" else oracle
-        budget_of = as_budget if pure else partial(gaussian_budget, name)
-        how: dict[str, Any] = {"what": "a mechanism", "names": Options.__annotations__, "budget_of": budget_of}
+        how: dict[str, Any] = {"what": "a mechanism", "names": Options.__annotations__}
+        how["budget_of"] = budget_of or partial(gaussian_budget, name)
         super().__init__(name, data, epsilon, delta, options, **how)
         self.oracle, self.further, self._is_full = oracle, 1.0, False
         self._options_kept: dict[str, object] = {"oracle": oracle, **self.limits.kept()}

@@ -179,12 +179,9 @@ class FrankWolfe:
         if not nodes:
             return []
         whole, laws = sum(amounts, Fraction(0)), []
-        # What stays unspent makes the steps cost less.
-        shrinks = min(Fraction(1), ledger.most_of_steps(steps * sum(node.composed for node in nodes)) / whole)
         for node, amount in zip(nodes, amounts, strict=True):
             composed = node.composed * steps
-            others = (whole - amount) * shrinks
-            epsilon = ledger.epsilon_of(amount * shrinks, composed, has_range=True, others=others)
+            epsilon = ledger.epsilon_of(amount, composed, has_range=True, others=whole - amount)
             laws.append(Exponential(drawable_rate(epsilon / unit) * unit, unit, len(node.pairs) * steps, composed))
         names = self._access.domain.attributes
         entries = [(f"({names[node.attribute]})", law) for node, law in zip(nodes, laws, strict=True)]

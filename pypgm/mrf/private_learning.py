@@ -15,6 +15,7 @@ from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
 from pypgm.mrf.regression_plans import Plan, ising_plan, pairwise_plan, t_wise_plan
 from pypgm.mrf.sample_size import excess_risk, frank_wolfe_steps
+from pypgm.privacy.arguments import draws_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Entry, Handed, PrivateOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -53,7 +54,7 @@ class FieldRun(Entry):
         delta: Number | None,
         options: FieldOptions,
     ) -> None:
-        super().__init__(name, data, epsilon, delta, options, limits=_FieldLimits)
+        super().__init__(name, data, epsilon, delta, options, limits=_FieldLimits, budget_of=draws_budget)
 
     @property
     def domain(self) -> Domain:

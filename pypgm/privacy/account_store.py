@@ -37,8 +37,11 @@ class Store(Protocol):
 
     name: str
 
-    def transaction(self) -> AbstractContextManager[Execute]:
-        """Return a transaction that no other one overlaps: durable at the end of the context, undone by an error."""
+    def transaction(self, *, reads: bool = False) -> AbstractContextManager[Execute]:
+        """Return a transaction: durable at the end of the context, undone by an error.
+
+        No other one overlaps it, or, where it only `reads`, it sees all of the account at one moment.
+        """
 
     def is_filled(self, execute: Execute) -> bool:
         """Return whether an account is there."""
@@ -75,8 +78,9 @@ class _Sqlite:
         if not create and not self._path.exists():
             raise FileNotFoundError(f"no account at {path}: pass budget= to create one")
         _check_one_machine(self._path)
-        with self._connected("rwc" if create else "rw") as connection:
-            self._keep_log(connection)
+        if create:
+            with self._connected("rwc") as connection:
+                self._keep_log(connection)
 
     def _keep_log(self, connection: Any) -> None:  # noqa: ANN401 - of an optional module
         """Set the log, which the file remembers; wait while another process sets it."""
@@ -105,10 +109,11 @@ class _Sqlite:
             raise ValueError(f"{self.name} is no account of pypgm: {error}") from None
 
     @contextmanager
-    def transaction(self) -> Iterator[Execute]:
+    def transaction(self, *, reads: bool = False) -> Iterator[Execute]:
         """Return a transaction; see `Store`."""
-        with self._connected("rw") as connection:
-            connection.execute("BEGIN IMMEDIATE")
+        # A file that is published is read where nobody can write, and so without a log.
+        with self._connected("rw" if os.access(self._path, os.W_OK) else "ro&immutable=1") as connection:
+            connection.execute("BEGIN" if reads else "BEGIN IMMEDIATE")
             try:
                 yield lambda statement, *values: connection.execute(statement, values).fetchall()
                 connection.execute("COMMIT")
@@ -152,7 +157,7 @@ class _Postgres:
         self._url = url
 
     @contextmanager
-    def transaction(self) -> Iterator[Execute]:
+    def transaction(self, *, reads: bool = False) -> Iterator[Execute]:
         """Return a transaction; see `Store`."""
         import psycopg
 
@@ -162,7 +167,7 @@ class _Postgres:
                 connection.execute("SET LOCAL synchronous_commit TO on")
                 connection.execute(f"SET LOCAL lock_timeout TO '{_MAX_WAIT:.0f}s'")
                 # One at a time, by a number that stands for accounts: there may be no table to lock yet.
-                connection.execute("SELECT pg_advisory_xact_lock(7306017)")
+                connection.execute(f"SELECT pg_advisory_xact_lock{'_shared' * reads}(7306017)")
                 yield lambda statement, *values: _rows(connection.execute(statement.replace("?", "%s"), values))
         except psycopg.Error as error:  # whose text may show the URL
             raise OSError(f"the account in {self.name} cannot be reached ({type(error).__name__})") from None

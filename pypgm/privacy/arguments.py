@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from pypgm.data import OpenSchema, Schema
 from pypgm.domain import listed
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning, warn_caller
@@ -10,6 +13,9 @@ from pypgm.privacy.promise import is_large, weakness
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
+
+BudgetOf: TypeAlias = "Callable[[Number | None, Number | None, Budget | None], Budget]"
+"""Function of epsilon, delta and a budget, of which one form is given: see `as_budget`."""
 
 
 def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
@@ -23,6 +29,16 @@ def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | Non
     if not isinstance(budget, Budget):
         raise TypeError(f"budget needs a Budget, got {type(budget).__name__}")
     return budget
+
+
+def draws_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
+    """Return the budget as `as_budget` does, of zCDP if epsilon and delta are given, for steps that all are draws.
+
+    Without Gaussian noise among them, fewer than some hundred draws cost more in Gaussian differential privacy.
+    """
+    if budget is None and epsilon is not None and delta:
+        return Budget(epsilon=epsilon, delta=delta, accounting="zcdp")
+    return as_budget(epsilon, delta, budget)
 
 
 def gaussian_budget(name: str, epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from pypgm._base.clock import standing_still
 from pypgm._base.memory import short
 from pypgm._base.progress import Bar
 from pypgm._base.signatures import split_options
 from pypgm.errors import BudgetError
 from pypgm.estimation.limits import LimitOptions, Limits
-from pypgm.privacy.arguments import as_budget, one_relation
+from pypgm.privacy.arguments import BudgetOf, as_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
@@ -178,7 +179,7 @@ class Entry:
         limits: type = LimitOptions,
         what: str = "",
         names: Collection[str] = (),
-        budget_of: Callable[[Number | None, Number | None, Budget | None], Budget] = as_budget,
+        budget_of: BudgetOf = as_budget,
     ) -> None:
         handed = data if isinstance(data, Handed) else Handed(data)
         del data  # from here on no traceback holds the records
@@ -191,6 +192,7 @@ class Entry:
         self.whole = self.table = entered(handed, epsilon, delta, private, **how)
         ledger = self.table.ledger
         if not self._is_own:
+            ledger.check_alone()
             _check_left(ledger)
         check_noise(name, self.table.privacy, ledger.budget.unit, ledger.remaining())
 
@@ -250,7 +252,7 @@ def entered(
     *,
     bar: Bar | None,
     n_threads: int,
-    budget_of: Callable[[Number | None, Number | None, Budget | None], Budget] = as_budget,
+    budget_of: BudgetOf = as_budget,
 ) -> PrivateTable:
     """Return the private table of some records, whose charges move the progress bar, if any; an open table as it is.
 
@@ -276,7 +278,8 @@ def entered(
         budget_of(None, None, table.ledger.budget)
         return table
     ledger, relation = shown_ledger(budget_of(epsilon, delta, budget), bar), one_relation(neighbours, privacy)
-    return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed, account=account)
+    with standing_still:
+        return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed, account=account)
 
 
 def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:

@@ -88,11 +88,11 @@ def gdp_epsilon(rho: Number, delta: Number) -> float:
         epsilon = max(epsilon + step, epsilon / 16)
         if abs(step) <= epsilon * Decimal("1e-15"):
             break
-    found = float(epsilon)
-    grows = max(found * 1e-15, 1e-300)
-    while _log_delta(exact_rho, Fraction(found)) > target:
-        found, grows = found + grows, 2 * grows
-    return min(found, above)
+    least = float(epsilon)
+    grows = max(least * 1e-15, 1e-300)
+    while _log_delta(exact_rho, Fraction(least)) > target:
+        least, grows = least + grows, 2 * grows
+    return min(least, above)
 
 
 @cache

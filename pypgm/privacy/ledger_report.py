@@ -14,8 +14,9 @@ from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
 from pypgm.files.format import LEDGER
 from pypgm.privacy.budget import Budget, check_new, own_budget, short
-from pypgm.privacy.charge import Charge, copies
+from pypgm.privacy.charge import Charge, copies, fixed_amount
 from pypgm.privacy.gdp import gdp_epsilon
+from pypgm.privacy.losses import response_losses
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
@@ -170,16 +171,20 @@ class LedgerReport(Shown):
     def realised_epsilon(self, delta: Number | None = None) -> float:
         """Return the epsilon of the amount spent, rounded up; the guarantee is `epsilon`.
 
-        The amount spent is a guarantee if the steps were fixed beforehand. If an earlier answer decided on a later
-        step, its parameters or the end, the amount spent is itself an answer, and only the budget's guarantee is
-        proven. Probabilities of failure are subtracted from delta first.
+        The amount spent is a guarantee if the laws of all steps, their order and the end were fixed beforehand. If an
+        earlier answer decided on one of these, the amount spent is itself an answer, and only the budget's guarantee
+        is proven. Probabilities of failure are subtracted from delta first. In Gaussian differential privacy the amount
+        is that of the steps alone: what is left made them cost less, as noise to come, and may never be spent.
 
         Raises
         ------
         ValueError
             If no delta is named, or it leaves nothing after what was charged in probabilities of failure.
         """
-        return _converted(self._budget, self.spent(), self.spent_delta(), delta)
+        amount = self.spent()
+        if self._budget.accounting == "gdp":
+            amount = min(self._budget.limit, fixed_amount(self.lines))
+        return _converted(self._budget, amount, self.spent_delta(), delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
@@ -317,11 +322,12 @@ def _converted(budget: Budget, amount: Fraction, fails: Fraction, delta: Number 
 def dp_events(ledger: LedgerReport) -> DpEvent:
     """Return the charges as one composed event of dp-accounting, to be accounted for there once more.
 
-    Under a budget in rho every line is an event of zCDP, for `dp_accounting.rdp.RdpAccountant`. Under a pure budget it
-    is a unit change of discrete Laplace noise, the worst case of its epsilon, for `dp_accounting.pld.PLDAccountant`.
-    Events of continuous Gaussian and Laplace noise are not used, as the discrete laws lose a little more; neither are
-    events of exponential mechanisms, whose number one of its accountants ignores. Probabilities of failure are not in
-    the event: subtract `Ledger.spent_delta()` from delta.
+    For `dp_accounting.pld.PLDAccountant`, under a budget of epsilon and delta, discrete Gaussian noise and exponential
+    mechanisms are one event of Gaussian noise that dominates them together, as in `realised_epsilon`, and any other
+    line is as many unit changes of discrete Laplace noise as dominate it. Under a pure budget each line is such a
+    change, the worst case of its epsilon. For `dp_accounting.rdp.RdpAccountant`, under a budget in zCDP, every line is
+    an event of zCDP. Events of exponential mechanisms, whose number one of its accountants ignores, are not used.
+    Probabilities of failure are not in the event: subtract `Ledger.spent_delta()` from delta.
 
     Parameters
     ----------
@@ -341,10 +347,30 @@ def dp_events(ledger: LedgerReport) -> DpEvent:
         import dp_accounting
     except ImportError as error:
         raise ImportError("dp_events needs dp-accounting: pip install 'pypgm[accounting]'") from error
-    pure = ledger.budget.unit == "epsilon"
+    if ledger.budget.accounting == "gdp":
+        counted, amount = _responses(ledger.lines)
+    else:
+        counted, amount = Counter(line.cost for line in ledger.lines if line.cost > 0), Fraction(0)
     events = []
-    for cost, times in Counter(line.cost for line in ledger.lines if line.cost > 0).items():
+    for cost, times in counted.items():
         upper = math.nextafter(float(cost), math.inf)
-        one = dp_accounting.dp_event.DiscreteLaplaceDpEvent(upper, 1) if pure else dp_accounting.ZCDpEvent(upper)
+        zcdp = ledger.budget.accounting == "zcdp"
+        one = dp_accounting.ZCDpEvent(upper) if zcdp else dp_accounting.dp_event.DiscreteLaplaceDpEvent(upper, 1)
         events.append(dp_accounting.SelfComposedDpEvent(one, times))
+    if amount:
+        events.append(dp_accounting.GaussianDpEvent((1 - 1e-15) / math.sqrt(2 * upward(amount))))
     return dp_accounting.ComposedDpEvent(events)
+
+
+def _responses(lines: Sequence[Charge]) -> tuple[Counter[Fraction], Fraction]:
+    """Return randomized responses, by epsilon, and an amount of Gaussian noise, that together dominate lines."""
+    counted: Counter[Fraction] = Counter()
+    others = []
+    for line in lines:
+        pair = line.law.dominating(line.unit)
+        if pair is not None and pair.losses is response_losses:
+            if pair.parameter > 0 and pair.times > 0:
+                counted[pair.parameter] += pair.times
+        else:
+            others.append(line)
+    return counted, fixed_amount(others)

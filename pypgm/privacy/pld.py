@@ -20,13 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.privacy.budget import Unit
-from pypgm.privacy.charge import Charge
-from pypgm.privacy.costs import fixed_cost
+from pypgm.privacy.charge import Charge, fixed_amount
 from pypgm.privacy.gdp import gdp_epsilon
-from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.losses import Losses, gaussian_losses
-from pypgm.privacy.rational import Number, as_fraction, exact_sum
+from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_epsilon
 
 _ULP = 2.0**-52
@@ -99,10 +97,7 @@ def _filtered(lines: Sequence[Charge], delta: Fraction) -> float:
     """Return the epsilon that the lines have together in Gaussian differential privacy; infinity if one has no cost."""
     if not all(line.law.is_gdp for line in lines):
         return math.inf
-    noise = [line.law for line in lines if isinstance(line.law, DiscreteGaussian)]
-    others = [line.law.bounded for line in lines if not isinstance(line.law, DiscreteGaussian)]
-    rho, squares = exact_sum(rho for rho, _ in others), exact_sum(rho * largest for rho, largest in others)
-    return gdp_epsilon(fixed_cost(exact_sum(law.gdp_cost(Fraction(0)) for law in noise), rho, squares), delta)
+    return gdp_epsilon(fixed_amount(lines), delta)
 
 
 def _steps(lines: Sequence[Charge], unit: Unit) -> tuple[list[tuple[Losses, int]], Fraction]:

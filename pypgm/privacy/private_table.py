@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.html import Shown
 from pypgm.data import Dataset
+from pypgm.data.sources.counted import CountedTable
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.access import ChargedNoise, TableAccess
 from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
-from pypgm.privacy.account_run import Reservation, as_account, charged_to
+from pypgm.privacy.account_run import Reservation
+from pypgm.privacy.account_use import as_account, charged_to
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
@@ -134,9 +136,11 @@ class PrivateTable(Shown, Guarded):
         Its selectors, columns and samples end with it. Estimating, sampling and saving need the released measurements
         alone; a table used in a ``with`` block is closed at its end.
         """
-        self.__data = None
+        data, self.__data = self.__data, None
         for view in self.__views:
             view.close()
+        if isinstance(data, CountedTable):
+            data.end_snapshot()
         self._settle()
 
     def _settle(self) -> None:

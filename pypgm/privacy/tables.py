@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, cast
 
+from pypgm._base.clock import standing_still
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.open_columns import OpenSet
 from pypgm.data.schema.schema import OpenSchema, Schema, as_any_schema
 from pypgm.data.sources.counted import CountedTable
 from pypgm.data.sources.layout import Layout
-from pypgm.data.sources.opened import opened
+from pypgm.data.sources.opened import Opened, Records, opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
-from pypgm.privacy.account_run import as_account, charged_to, reserved
+from pypgm.errors import table_checked
+from pypgm.privacy.account_use import as_account, charged_to, reserved
 from pypgm.privacy.arguments import as_budget, one_relation, relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed
@@ -180,7 +182,8 @@ def prepared(
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
     if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
         check_call(learner, schema, relation, budget, _left(adapted), has_rows=source.has_rows)
-    held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
+    with table_checked():
+        held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:
@@ -189,7 +192,8 @@ def prepared(
             if run is not None:
                 charged_to(run, ledger, relation_of(relation, schema))
             closed = settle(schema, table.values, relation, ledger, sampler=sampler)
-            private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler, account=run)
+            with standing_still:
+                private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler, account=run)
             del table  # tracebacks from here on do not hold the records
             with private:
                 return learner(private, **_left(call))
@@ -197,13 +201,18 @@ def prepared(
     def read_to_the_end() -> R:
         try:
             release = (
-                settled(schema) if isinstance(schema, OpenSchema) else learner(held.pop().records(known), **adapted)
+                settled(schema) if isinstance(schema, OpenSchema) else learner(_records(held.pop(), known), **adapted)
             )
             return release.of_table(layout, place)
         finally:
             close()
 
     return read_to_the_end
+
+
+def _records(table: Opened, schema: Schema) -> Records:
+    with standing_still:
+        return table.records(schema)
 
 
 def _left(call: Call) -> dict[str, Any]:

@@ -144,7 +144,8 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     }
     missing = _missing_shares(model, schema)
     lost = dict(_lost_to_other(model, schema))
-    made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items() if name in schema.unread}
+    unread = set(schema.unread)
+    made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items() if name in unread}
     kept = {n: columns[n].n_values for n in other}
     heavy = dict(_heavy_bins(model, schema))
     return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, heavy, persons)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from pypgm._base.terminal import escaped
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.words import percent
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 def rendered(template: str, **given: object) -> str:
@@ -25,9 +30,17 @@ def rendered(template: str, **given: object) -> str:
         If jinja2, the extra ``report``, is not installed.
     """
     try:
-        import jinja2
+        import jinja2  # noqa: F401 - here so that its absence has one message, whatever was made before
     except ImportError as error:
         raise ImportError('a report needs jinja2: pip install "pypgm[report]"') from error
+    return _environment().get_template(template).render(**given)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Return what reads templates: one, since it takes longer to compile a template than to fill it in."""
+    import jinja2
+
     home = resources.files("pypgm.reporting")
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: home.joinpath(name).read_text(encoding="utf-8")),
@@ -37,4 +50,4 @@ def rendered(template: str, **given: object) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"points": rounded, "share": percent, "plain": escaped}
-    return environment.get_template(template).render(**given)
+    return environment

@@ -16,8 +16,8 @@ import pytest
 import pypgm
 from pypgm import cli
 from pypgm.cli.claim import Claim, TakenError
+from pypgm.cli.place import Place
 from pypgm.cli.stopping import STOPPING
-from pypgm.cli.synth import Place
 
 if sys.platform == "win32":
     pytest.skip("signals, locks and streams as POSIX has them", allow_module_level=True)
@@ -64,7 +64,7 @@ def started(program, arguments, **options):
 
 @pytest.mark.parametrize(
     ("number", "status", "word"),
-    [(signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up"), (signal.SIGINT, 130, "interrupted")],
+    [(signal.SIGTERM, 5, "terminated"), (signal.SIGHUP, 5, "hung up"), (signal.SIGINT, 5, "interrupted")],
 )
 def test_signals_leave_nothing_and_the_next_run_goes_on(folder, number, status, word, capsys):
     process = started(SLOW, SYNTH, preexec_fn=as_in_a_terminal)
@@ -83,7 +83,7 @@ def test_an_ignored_signal_stays_ignored(folder):
     assert process.poll() is None
     process.terminate()
     process.communicate()
-    assert process.returncode == 143
+    assert process.returncode == 5
 
 
 def test_what_a_killed_run_leaves_is_taken_over(folder):
@@ -99,7 +99,7 @@ def test_what_a_killed_run_leaves_is_taken_over(folder):
 def test_two_runs_never_have_a_file_in_common(folder, more, capsys):
     process = started(SLOW, SYNTH)
     try:
-        assert cli.main([*SYNTH, *more]) == 2
+        assert cli.main([*SYNTH, *more]) == 5
         said = capsys.readouterr().err
         assert said.startswith("pypgm: another run writes out.")
     finally:
@@ -111,12 +111,12 @@ def test_two_runs_never_have_a_file_in_common(folder, more, capsys):
 def test_a_signal_while_the_release_is_written_waits_for_it(folder, monkeypatch, capsys):
     real = Place.keep
 
-    def keep(self, release):
+    def keep(self, *given):
         os.kill(os.getpid(), signal.SIGTERM)
-        return real(self, release)
+        return real(self, *given)
 
     monkeypatch.setattr(Place, "keep", keep)
-    assert cli.main([*SYNTH, "--rows", "7", "--quiet"]) == 143
+    assert cli.main([*SYNTH, "--rows", "7", "--quiet"]) == 5
     said = capsys.readouterr().err
     assert said.startswith("pypgm: terminated; ")
     way = shlex.split(said.split("go on with: pypgm ")[1])
@@ -138,7 +138,7 @@ def test_a_signal_that_was_caught_on_its_way_ends_the_command(folder, monkeypatc
             )
 
     monkeypatch.setattr("pypgm.mechanisms.tables.mechanism_named", lambda _: swallowed)
-    assert cli.main(SYNTH) == 143
+    assert cli.main(SYNTH) == 5
     assert "terminated; the release was discarded" in capsys.readouterr().err
     assert sorted(os.listdir()) == INPUTS
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
@@ -150,7 +150,7 @@ def test_the_way_on_is_one_that_a_shell_reads(folder, monkeypatch, capsys):
 
     out, kept = "my out;x.csv", "it's.pgm"
     monkeypatch.setattr(cli.synth, "write_table", full)
-    assert cli.main([*SYNTH, "--out", out, "--model", kept, "--rows", "5"]) == 2
+    assert cli.main([*SYNTH, "--out", out, "--model", kept, "--rows", "5"]) == 6
     way = shlex.split(capsys.readouterr().err.split("go on with: pypgm ")[1])
     assert way == ["sample", kept, "--out", out, "--rows", "5"]
 
@@ -189,9 +189,9 @@ def test_an_error_stream_that_ends_ends_nothing(folder):
 @pytest.mark.parametrize(
     ("command", "status", "said"),
     [
-        ('"$@" >&-', 2, "pypgm: standard output: Bad file descriptor\n"),
-        ('"$@" >/dev/full', 2, "pypgm: standard output: No space left on device\n"),
-        ('"$@" >&- 2>&-', 2, ""),
+        ('"$@" >&-', 6, "pypgm: standard output: Bad file descriptor\n"),
+        ('"$@" >/dev/full', 6, "pypgm: standard output: No space left on device\n"),
+        ('"$@" >&- 2>&-', 6, ""),
     ],
 )
 def test_an_output_that_takes_nothing_is_named(kept, command, status, said):
@@ -206,7 +206,7 @@ def test_help_that_the_output_does_not_take_is_an_error(asked):
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
     done = shell('"$@" >/dev/full', *asked)
-    assert (done.returncode, done.stderr) == (2, "pypgm: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (6, "pypgm: standard output: No space left on device\n")
 
 
 def test_a_label_that_the_output_cannot_hold(folder):
@@ -221,7 +221,7 @@ def test_a_label_that_the_output_cannot_hold(folder):
 
 def test_records_for_a_closed_output_are_refused_before_anything_is_spent(folder):
     done = shell('"$@" --out /dev/stdout >&-', *SYNTH)
-    assert (done.returncode, done.stderr) == (2, "pypgm: /dev/stdout: Bad file descriptor\n")
+    assert (done.returncode, done.stderr) == (6, "pypgm: /dev/stdout: Bad file descriptor\n")
     assert sorted(os.listdir()) == INPUTS
 
 

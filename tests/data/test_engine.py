@@ -12,7 +12,7 @@ from engines import ENGINES
 
 import pypgm
 from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Person, Real, Rule, scan
-from pypgm.data.sources import engine, engine_codes
+from pypgm.data.sources import counted, engine_groups, engine_texts
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import as_columns
 
@@ -117,7 +117,7 @@ def test_counts_and_releases_of_memory(own, raw):
 
 @pytest.mark.parametrize("other", [False, True])
 def test_texts_are_all_looked_at_or_refused(own, other, monkeypatch):
-    monkeypatch.setattr(engine_codes, "_MOST_TEXTS", 5)
+    monkeypatch.setattr(engine_texts, "MAX_TEXTS", 5)
     schema = pypgm.Schema({"a": Categorical([f"t{i}" for i in range(6)][: 3 if other else 6], other=other)})
     for n in range(1, 7):
         texts = [f"t{i}" for i in range(n)] * 2
@@ -154,14 +154,15 @@ def test_a_refusal_does_not_tell_how_many_values_do_not_fit(own):
 
 @pytest.mark.parametrize("own", ["sqlite"], indirect=True)
 def test_sets_of_an_engine_without_grouping_sets(own, monkeypatch):
+    monkeypatch.setattr(counted, "_KEPT_CELLS", 0)  # each count asks the engine
     name = own.table("integer", [["1", "0", "NULL"], ["0", "1", "2"], ["1", "0", "2"]], "abc")
     schema = pypgm.Schema({"a": 2, "b": 2, "c": Categorical([2, 3], null=True)})
     source = EngineTable(own.opened(name), schema)
-    assert not source._has_grouping_sets
+    assert not source._queries.has_sets
     cliques = [("a",), ("b", "a"), (), ("c",), ("a", "b", "c")]
     expected = schema.encode({"a": [1, 0, 1], "b": [0, 1, 0], "c": [None, 2, 2]}).count(cliques)
     for most in (100, 2):
-        monkeypatch.setattr(engine, "_MOST_SELECTS", most)
+        monkeypatch.setattr(engine_groups, "_MAX_SELECTS", most)
         for found, right in zip(source.count(cliques), expected, strict=True):
             np.testing.assert_array_equal(found, right)
 

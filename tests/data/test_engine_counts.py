@@ -293,6 +293,7 @@ def test_counts_of_encode(engines, name, kind, monkeypatch):
     counts = opened.count(cliques)
     for clique, found, expected in zip(cliques, counts, encoded(given), strict=True):
         np.testing.assert_array_equal(found, expected, err_msg=str(clique))
+    opened.end_snapshot()
     sql, value = values[len(values) // 2]
     engine.add(table, [row(columns, value, sql, wanted=True)])
     more = EngineTable(engine.opened(table), schema).count(cliques)

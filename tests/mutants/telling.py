@@ -48,13 +48,13 @@ MUTANTS = {
     "the summary tells the records read": at(
         "privacy.private_table:PrivateTable.measure", measured, "records counted exactly"
     )("self._ledger.not_private", "self._ledger.not_private or str(self.__records().n_records % 7)"),
-    "the command says how many records it read": at("cli.synth:_synth", check_command, "text tells")(
+    "the command says how many records it read": at("cli.synth:_paid", check_command, "text tells")(
         put("sys.stderr.write(f'{sum(1 for _ in open(arguments.table)) - 1} records read')", after="_prepared(...)")
     ),
     "the command writes as many records as it read under add-remove": at(
-        "cli.synth:_synth", check_command, "records counted exactly"
+        "cli.synth:_paid", check_command, "records counted exactly"
     )(put("arguments.rows = arguments.rows or sum(1 for _ in open(arguments.table)) - 1", after="_prepared(...)")),
-    "the command writes a few records more": at("cli.synth:_synth", check_command, "records counted exactly")(
+    "the command writes a few records more": at("cli.synth:_written", check_command, "records counted exactly")(
         "release.synthetic_data(arguments.rows)",
         "release.synthetic_data(arguments.rows or round(release.model.total) + 3)",
     ),
@@ -147,13 +147,13 @@ MUTANTS = {
     "a guarantee may be named twice": at("privacy.arguments:as_budget", check_refusals, "not refused")(
         "epsilon is not None or delta is not None", "epsilon is not None and delta is None"
     ),
-    "the quiet command speaks of large tables": at("cli.synth:_synth", quiet, "text tells")(
+    "the quiet command speaks of large tables": at("cli.synth:_paid", quiet, "text tells")(
         put("sum(1 for _ in open(arguments.table)) - 1 > 25 and print('large')", after="_prepared(...)")
     ),
-    "the command asks twice and keeps the better": at("cli.synth:_synth", check_command, "overspent")(
+    "the command asks twice and keeps the better": at("cli.synth:_paid", check_command, "overspent")(
         put("release = _prepared(arguments, schema)()", before="mechanism_run()")
     ),
-    "a file beside the model holds the number of records": at("cli.synth:_synth", check_command, "private state kept")(
+    "a file beside the model holds the number of records": at("cli.synth:_paid", check_command, "private state kept")(
         put("print(sum(1 for _ in open(arguments.table)) - 1, file=open('n.txt', 'w'))", after="_prepared(...)")
     ),
 }

@@ -13,7 +13,16 @@ from scipy.optimize import brentq
 from pypgm import Dataset, Domain
 from pypgm.mechanisms import mst
 from pypgm.mechanisms.tables import mechanism_named, mechanism_names, needs_more
-from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, dp_events, zcdp_delta, zcdp_epsilon
+from pypgm.privacy import (
+    Budget,
+    Ledger,
+    Privacy,
+    PrivateTable,
+    dp_events,
+    realised_pld_epsilon,
+    zcdp_delta,
+    zcdp_epsilon,
+)
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 
 SIZES = {"a": 3, "b": 2, "c": 4}
@@ -53,7 +62,7 @@ def test_conversion_never_above_rdp_of_dp_accounting_on_500_points():
 
 def test_events_hold_every_line_and_no_law_that_loses_less():
     dp_accounting = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
-    for budget in (Budget(rho=10), Budget(epsilon=10)):
+    for budget in (Budget(rho=10), Budget(epsilon=10)):  # in Gaussian differential privacy lines are joined
         ledger = Ledger(budget)
         ledger.charge("measure", "a", DiscreteLaplace(scale=Fraction(9), sensitivity=1))
         for _ in range(100):
@@ -74,18 +83,38 @@ WITHOUT_GAUSSIAN_NOISE = ["dualquery", "mwem", "privbayes"]
     ("name", "delta"), [*((n, 1e-6) for n in mechanism_names()), *((n, 0) for n in WITHOUT_GAUSSIAN_NOISE)]
 )
 def test_every_mechanism_costs_the_same_by_dp_accounting(name, delta):
-    accountants = pytest.importorskip("dp_accounting.rdp" if delta else "dp_accounting.pld")
+    dp_accounting = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
     rng = np.random.default_rng(0)
     data = Dataset({a: rng.integers(n, size=200) for a, n in SIZES.items()}, Domain(SIZES))
     more = {"public": data} if needs_more(name) else {}
     ledger = mechanism_named(name)(data, epsilon=1, delta=delta, **more).ledger
-    theirs = accountants.RdpAccountant() if delta else accountants.PLDAccountant()
+    by_orders = ledger.budget.accounting == "zcdp"
+    theirs = dp_accounting.rdp.RdpAccountant() if by_orders else dp_accounting.pld.PLDAccountant()
     theirs.compose(dp_events(ledger))
     left = delta - float(ledger.spent_delta()) if delta else 1e-12
     spent = ledger.realised_epsilon(left) if delta else ledger.realised_epsilon()
     # By losses they need the room of a grid; by orders theirs are fewer than ours.
     assert theirs.get_epsilon(left) == pytest.approx(spent, abs=1e-3 if delta else 0.01)
     assert spent <= 1 + 1e-12
+    if delta:
+        assert realised_pld_epsilon(ledger, left) <= spent
+
+
+def test_events_of_gaussian_privacy_hold_noise_selections_and_pure_steps():
+    pld = pytest.importorskip("dp_accounting.pld", reason="dp-accounting is not installed")
+    ledger = Ledger(Budget(epsilon=1, delta=1e-9))
+    for _ in range(20):
+        ledger.charge("measure", "a", DiscreteGaussian(variance=3000, squared_sensitivity=2))
+    for _ in range(5):
+        ledger.charge("select", "a", Exponential(epsilon=Fraction(1, 50), score_range=2))
+        ledger.charge("measure", "a", DiscreteLaplace(scale=Fraction(60), sensitivity=2, largest_change=1))
+    alone, accountant = Ledger(Budget(epsilon=1, delta=1e-9)), pld.PLDAccountant(value_discretization_interval=1e-5)
+    accountant.compose(dp_events(ledger))
+    for line in ledger.lines:
+        if line.noise == "discrete Gaussian":
+            alone.charge("measure", "a", line.law)
+    assert alone.realised_epsilon() < accountant.get_epsilon(1e-9) <= ledger.realised_epsilon() + 1e-3
+    assert accountant.get_epsilon(1e-9) <= ledger.epsilon()
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -251,7 +251,10 @@ def test_the_report_command(release, tmp_path, monkeypatch, capsys):
     Path("t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert cli.main(["report", "r.pgm", "--out", "r.html"]) == 0
     assert capsys.readouterr().err == "wrote r.html, as public as the release\n"
-    assert cli.main(["report", "r.pgm", "--out", "r.html"]) == 2
+    assert cli.main(["report", "r.pgm", "--out", "r.html"]) == 0
+    assert capsys.readouterr().err == "done already: r.html is a page of this release\n"
+    Path("o.html").write_text("another page")
+    assert cli.main(["report", "r.pgm", "--out", "o.html"]) == 2
     assert "already exists" in capsys.readouterr().err
     assert cli.main(["report", "r.pgm", "t.csv", "--out", "u.html"]) == 2
     assert "TABLE and --unsafe go together" in capsys.readouterr().err

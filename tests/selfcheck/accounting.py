@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.privacy.budget import Budget, Unit
+from pypgm.privacy.gdp import gdp_epsilon
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
@@ -61,8 +63,12 @@ def check_conversions(
     epsilon_of: Callable[..., float] = zcdp_epsilon,
     rho_of: Callable[..., Fraction] = zcdp_rho,
     delta_of: Delta = zcdp_delta,
+    every: int = 1,
 ) -> Finding:
-    """Check that conversions are monotone, invert each other on the safe side and never exceed RDP on fixed orders."""
+    """Check that conversions are monotone, invert each other on the safe side and never exceed RDP on fixed orders.
+
+    One in `every` points is compared with RDP.
+    """
     defects: list[tuple[str, str]] = []
     count = 0
     for delta, rho in itertools.product(_DELTAS, [Fraction(2) ** i for i in (-14, -9, -4, 0, 4)]):
@@ -71,7 +77,9 @@ def check_conversions(
             epsilon = epsilon_of(rho, delta)
             defects.extend(_monotone(epsilon_of, rho, delta, epsilon))
             defects.extend(_inverse(rho_of, delta_of, rho, delta, epsilon))
-    points = [(Fraction(3, 2) ** (i - 24), d) for i in range(50) for d in (*_DELTAS, *(d / 3 for d in _DELTAS))]
+    points = [(Fraction(3, 2) ** (i - 24), d) for i in range(50) for d in (*_DELTAS, *(d / 3 for d in _DELTAS))][
+        ::every
+    ]
     for rho, delta in points:
         defects.extend(_against_orders(rho, delta, epsilon_of(rho, delta)))
     figures = f"{count} points monotone and invertible, {len(points)} points at most RDP + 1e-9"
@@ -145,6 +153,17 @@ def check_accounting_library() -> Finding:
         count += 1
         if ours > theirs + 1e-9:
             defects.append(("accounting", f"{times} x sigma {sigma}, delta {delta}: {ours:.9g}, theirs {theirs:.9g}"))
+        defects.extend(_against_curve(times, sigma, delta))
     return finding(
         "accounting library", "dp-accounting", defects, f"{count} Gaussian ledgers, ours at most theirs + 1e-9"
     )
+
+
+def _against_curve(times: int, sigma: float, delta: float) -> Found:
+    """Compare the epsilon of Gaussian noise with the one of the library's curve of continuous noise, in doubles."""
+    pld = importlib.import_module("dp_accounting.pld.privacy_loss_mechanism")
+    rho = times / (2 * Fraction(sigma) ** 2)
+    ours = gdp_epsilon(rho, delta)
+    theirs = float(pld.GaussianPrivacyLoss(sigma / math.sqrt(times)).get_delta_for_epsilon(ours))
+    if not (ours == 0 or abs(theirs / delta - 1) < 1e-6):
+        yield "accounting", f"{times} x sigma {sigma}: {ours:.9g} has delta {delta:g}, theirs {theirs:.9g}"

@@ -16,12 +16,15 @@ from unittest.mock import patch
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.privacy.budget import Budget
+from pypgm.audit.gaussian import squared_mu
+from pypgm.errors import BudgetError
+from pypgm.privacy.budget import Accounting, Budget
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, PoissonSample, Stated
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.ledger_report import dp_events
 from pypgm.privacy.pld import realised_pld_epsilon
 from pypgm.privacy.zcdp import zcdp_epsilon
+from selfcheck.gdp import worst_excess
 from selfcheck.losses import Losses, exceeding, laplace_loss, response_loss, shift_loss
 
 Found = Iterator[tuple[str, str]]
@@ -200,18 +203,73 @@ def _pure() -> Found:
             return
 
 
-def check_guarantees() -> Finding:
-    """Spend whole budgets on Gaussian noise that may fail: its exact epsilon must not exceed them."""
+def check_charged_loss(names: Sequence[str] = ()) -> Finding:
+    """Charge ledgers in Gaussian differential privacy, and follow the exact losses by the noise that they have left.
+
+    At no threshold may that be worse than the noise of the whole amount. Realised epsilons, which count on no noise to
+    come, must not be below the exact ones. All cases are looked at unless some are named; where only a rho is known,
+    the charge must be refused.
+    """
     defects: list[tuple[str, str]] = []
+    count = 0
+    for case, times in itertools.product(_cases(), _LEFT):
+        if names and case.name not in names:
+            continue
+        plain = Ledger(Budget(rho=1000, reserved_delta=Fraction(1, 10)))
+        for charge in case.charge:
+            charge(plain)
+        ledger = Ledger(Budget(rho=plain.spent() * times, accounting="gdp", reserved_delta=Fraction(1, 10)))
+        try:
+            for charge in case.charge:
+                charge(ledger)
+        except BudgetError:
+            continue
+        except ValueError:
+            if all(line.law.is_gdp for line in plain.lines):
+                defects.append(("accounting", f"{case.name} is refused"))
+            continue
+        count += 1
+        defects.extend(_charged(case, ledger))
+    return finding("charged loss", "whole ledgers", defects, f"{count} ledgers, and the noise that they have left")
+
+
+_LEFT = (Fraction(17, 10), Fraction(5), Fraction(300))
+"""Amounts of ledgers, by what the steps cost in zCDP."""
+
+
+def _charged(case: Case, ledger: Ledger) -> Found:
+    if not all(line.law.is_gdp for line in ledger.lines):
+        yield "accounting", f"{case.name} is charged, and has no cost in Gaussian differential privacy"
+    kept = np.isfinite(case.losses[1]) & (case.losses[0] > 1e-17)
+    losses = case.losses[0][kept], case.losses[1][kept]
+    worst = worst_excess(losses, float(ledger.budget.limit), float(ledger.spent()))
+    if worst > 1e-8:
+        left = float(ledger.remaining() / ledger.budget.limit)
+        yield "accounting", f"{case.name}, {left:.3g} left: {worst:.3g} above the noise of all"
+    for delta in (Fraction(1, 20), *_DELTAS):
+        if delta > ledger.spent_delta():
+            true, stated = _epsilon(case.losses, float(delta)), ledger.realised_epsilon(delta)
+            if stated < true * (1 - 1e-9) - 1e-12:
+                yield "accounting", f"{case.name}, delta {float(delta):g}: {true:.9g}, {stated:.9g} realised"
+
+
+def check_guarantees() -> Finding:
+    """Spend whole budgets on Gaussian noise that may fail: its exact epsilon must not exceed them.
+
+    Gaussian noise of many answers alone reaches the epsilon of its budget.
+    """
+    defects: list[tuple[str, str]] = []
+    kinds: tuple[Accounting, ...] = ("gdp", "zcdp")
     budgets = [
-        Budget(epsilon=epsilon, delta=delta, reserved_delta=delta * part)
+        Budget(epsilon=epsilon, delta=delta, reserved_delta=delta * part, accounting=accounting)
         for epsilon in (Fraction(1, 2), Fraction(3))
         for delta in (Fraction(1, 10**2), Fraction(1, 10**5))
         for part in (0, Fraction(9, 10))
+        for accounting in kinds
     ]
     for budget in budgets:
         ledger = Ledger(budget)
-        variance = 7 / (2 * budget.limit)
+        variance = ledger.variance_of(budget.limit, 7)
         ledger.charge("measure", "a", DiscreteGaussian(variance, squared_sensitivity=7, largest_change=1))
         ledger.charge("fail", "a", Stated(rho=0, delta=budget.reserved_delta))
         if ledger.epsilon() != Ledger(budget).epsilon():
@@ -222,6 +280,12 @@ def check_guarantees() -> Finding:
             defects.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.epsilon():.9g} is guaranteed"))
         if true > ledger.realised_epsilon():
             defects.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.realised_epsilon():.9g} is stated"))
+        many = Ledger(budget)
+        for _ in range(5):
+            many.charge("measure", "a", DiscreteGaussian(many.variance_of(budget.limit / 5, 10**7), 10**7))
+        reached = many.realised_epsilon(budget.delta - budget.reserved_delta)
+        if abs(reached / float(budget.epsilon or 0) - 1) > 1e-9:
+            defects.append(("accounting", f"{budget!r} is spent on noise, and {reached:.12g} is reached"))
     for delta in _DELTAS:
         plain = Ledger(Budget(rho=Fraction(7, 100)))
         true = _epsilon(shift_loss(Fraction(50), 7), float(delta))
@@ -235,6 +299,7 @@ def check_exported_events() -> Finding:
     events = SimpleNamespace(DiscreteLaplaceDpEvent=lambda epsilon, change: Fraction(epsilon) * change)
     package: Any = ModuleType("dp_accounting")
     package.dp_event = events
+    package.GaussianDpEvent = lambda multiplier: Fraction(1) / (2 * Fraction(multiplier) ** 2)
     package.ZCDpEvent = Fraction
     package.SelfComposedDpEvent = lambda one, times: one * times
     package.ComposedDpEvent = sum
@@ -252,4 +317,24 @@ def check_exported_events() -> Finding:
             defects.append(
                 ("accounting", f"{float(exported):.9g} {unit} is exported, {float(ledger.spent()):.9g} spent")
             )
+    with patch.dict(sys.modules, {"dp_accounting": package}):
+        defects.extend(_exported_gaussian())
     return finding("exported events", "dp-accounting", defects, "all lines as often as they were charged")
+
+
+def _exported_gaussian() -> Found:
+    """Compare the export in Gaussian differential privacy with the sums of what its events must hold."""
+    ledger = Ledger(Budget(rho=100, accounting="gdp"))
+    noise, selections, responses = (Fraction(0) for _ in range(3))
+    for n in (1, 1, 1, 2, 3, 3, 7):
+        ledger.charge("measure", "a", DiscreteGaussian(40 * n, 3))
+        noise += Fraction(3) * Fraction(squared_mu(Fraction(40 * n))) / 2
+        ledger.charge("select", "a", Exponential(Fraction(1, n + 1), 1))
+        selections += Fraction(1, 8 * (n + 1) ** 2)
+        ledger.charge("select", "a", PermuteAndFlip(Fraction(1, n), 1))
+        ledger.charge("measure", "a", DiscreteLaplace(Fraction(n), 2, 1))
+        responses += Fraction(3, n)
+    exported: Any = dp_events(ledger)
+    least, most = responses + noise + selections, responses + noise + selections * Fraction(16, 10)
+    if not least * (1 - Fraction(1, 10**9)) <= exported <= most:
+        yield "accounting", f"{float(exported):.9g} is exported, {float(least):.9g} to {float(most):.9g} was charged"

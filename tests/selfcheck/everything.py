@@ -14,6 +14,7 @@ from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.subjects import FEWER, LEARNERS, MECHANISMS, SPELLED
 from pypgm.audit.tiers import NAMES, crossed_pairs, of_names
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.gdp import gdp_delta, gdp_epsilon, gdp_rho
 from pypgm.privacy.relation import Privacy
 from selfcheck.accounting import (
     check_accounting_library,
@@ -21,15 +22,17 @@ from selfcheck.accounting import (
     check_exact_loss,
     check_line_costs,
 )
+from selfcheck.accounts import check_accounts
 from selfcheck.blocks import check_stability
 from selfcheck.closed import check_closed
 from selfcheck.columns import check_samples, check_unknown_keys
 from selfcheck.command import check_command
-from selfcheck.composition import check_composed_loss, check_exported_events, check_guarantees
+from selfcheck.composition import check_charged_loss, check_composed_loss, check_exported_events, check_guarantees
 from selfcheck.declared import check_declared
 from selfcheck.doors import DOORS, check_door
 from selfcheck.engines import ENGINES, check_engine
 from selfcheck.fuzz import check_fuzz
+from selfcheck.gdp import check_bounded_steps, check_game, check_gdp_rho, check_inverses, check_steps_fall
 from selfcheck.ledgers import check_ledger_races
 from selfcheck.limits import LIMITED, SLOW, check_time_limit
 from selfcheck.operators import check_operators, check_sensitivities, check_wide_sensitivities
@@ -73,15 +76,17 @@ def _foundations() -> list[Check]:
     """Return the checks of queries, ledgers, sources, doors, single steps and the command."""
     checks: list[Check] = [check_related, check_persons, check_person_keys, check_promises]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
-    checks += [check_composed_loss, check_guarantees, check_exported_events]
+    checks += [check_composed_loss, check_charged_loss, check_guarantees, check_exported_events]
+    checks += [check_steps_fall, check_bounded_steps, check_inverses, check_gdp_rho, check_game]
     checks += [partial(check_engine, name) for name in ENGINES]
     checks += [check_unknown_keys, check_open_sets, check_samples, check_stability]
-    checks += [check_sources, check_closed, check_ledger_races]
+    checks += [check_sources, check_closed, check_ledger_races, check_accounts]
     checks += [check_declared, *(partial(check_door, name) for name in DOORS)]
     checks += [partial(check_time_limit, name, *how) for name in LIMITED for how in ((), SLOW)]
     checks += [check_scores, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
-    checks += [check_exact_loss, check_conversions, check_line_costs, check_accounting_library]
+    checks += [check_exact_loss, check_conversions, partial(check_conversions, gdp_epsilon, gdp_rho, gdp_delta, 17)]
+    checks += [check_line_costs, check_accounting_library]
     checks += [check_command, partial(check_command, ("--rows", "50", "--quiet"))]
     return [*checks, *_steps()]
 

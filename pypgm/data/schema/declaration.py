@@ -206,6 +206,7 @@ class Declaration(Shown):
 
     def __repr__(self) -> str:
         kinds = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
-        kinds |= {name: column.kind for name, column in self.made.items() if name in self.unread}
+        unread = set(self.unread)
+        kinds |= {name: column.kind for name, column in self.made.items() if name in unread}
         columns = listed([f"{escaped(name)}: {what}" for name, what in kinds.items()], 12)
         return f"{type(self).__name__}({columns})"

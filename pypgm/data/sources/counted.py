@@ -46,7 +46,7 @@ class CountedTable(ABC):
         self._kept: dict[frozenset[str], tuple[Clique, Table]] = {}
         self._n_kept = 0  # cells
         self._sizes: dict[int, list[frozenset[str]]] = {}
-        self._passed: set[int] = set()  # numbers of attributes that a pass was needed for
+        self._sizes_counted: set[int] = set()  # numbers of attributes in a clique that were counted before
         self._margins: dict[str, Table] = {}  # of each attribute that was counted, if only in a larger table
 
     @property
@@ -75,6 +75,9 @@ class CountedTable(ABC):
         CountedTable.__init__(part, self.schema)
         part._n_records = n_records
         return part
+
+    def end_snapshot(self) -> None:  # noqa: B027 - only an engine has any
+        """End the transaction in which the records are read, if an engine has one; a later count begins another."""
 
     @property
     def weights(self) -> None:
@@ -111,6 +114,7 @@ class CountedTable(ABC):
             filled = [*(tables[i] for i in missing), *self._empty(beside, n_threads)]
             self._scan(counted, filled, n_threads)
             self._keep_all(counted, filled)
+        self._sizes_counted |= set(map(len, requested))
         for clique, table, holder in zip(requested, tables, known, strict=True):
             if holder is not None:
                 table[:] = self._summed(clique, *self._kept[holder])
@@ -129,12 +133,13 @@ class CountedTable(ABC):
         requested = set(map(frozenset, cliques))
         left = _KEPT_CELLS - self._n_kept
         for size in {1, 2} & set(map(len, cliques)):
-            if size in self._passed:
+            if size in self._sizes_counted or (
+                size == 2 and 1 in self._sizes_counted and all(self._holder({a}) for a in self.domain)
+            ):
                 more = [c for c in combinations(self.domain.attributes, size) if frozenset(c) not in requested]
                 others = [c for c in more if self._holder(set(c)) is None]
                 left -= sum(map(self.domain.size, others))
                 added += others if left >= 0 else []
-            self._passed.add(size)
         return added
 
     def _holder(self, names: set[str]) -> frozenset[str] | None:

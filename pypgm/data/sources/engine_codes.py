@@ -1,53 +1,53 @@
 """Codes of the values of an engine's column, as an expression that the engine evaluates.
 
 The column's type in the engine and the schema decide. Numbers and dates are compared with those that the schema names,
-and nothing is rounded; distinct texts are queried by their bytes, and encoded as those of a file are.
+and nothing is rounded; of texts see `pypgm.data.sources.engine_texts`.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.dates import Date
 from pypgm.data.columns.numbers import Integer
 from pypgm.data.columns.values import EXACT
-from pypgm.data.sources.engine_numbers import Expression, NumberColumn, call
-from pypgm.data.sources.foreign import guarded
+from pypgm.data.sources.engine_dates import EPOCH, in_microseconds, reaches, steps_since
+from pypgm.data.sources.engine_numbers import Expression, NumberColumn, call, quotient
 from pypgm.data.sources.frames import imported
 
-Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 AtLeast: TypeAlias = Callable[[float], Expression]
 
-_MOST_TEXTS = 20_000  # distinct texts of a column; the query contains all of them
 _NONE = -1  # code of a misfit
-_TO_MONDAY = 2  # from the first of March of the year 0, a Wednesday, back to a Monday
-_EPOCH = datetime.datetime(1970, 1, 1)
+_FEW = 8  # numbers that a value is compared with one after the other
 
 
 class UnfitError(ValueError):
     """A column of the engine does not fit its declaration; the text says why, after the name of the column."""
 
 
-def code_of(table: Expression, name: str, column: Column) -> tuple[Expression, str | None]:
+def code_of(
+    table: Expression, name: str, column: Column, text: Expression | None = None
+) -> tuple[Expression, str | None]:
     """Return the code of each value of a column, -1 for a misfit, and the problem of the column, if any.
-
-    Wrong is a type of the engine that has no counts here, and a text that does not fit.
 
     Parameters
     ----------
     table : ibis.Table
     name : str
     column : Column
+    text : ibis.Value, optional
+        Code of each text, see `pypgm.data.sources.engine_texts`; by default texts are misfits.
     """
     ibis = imported("ibis", "a table of an engine", "ibis")
     value = table[name]
     of_values = _of_storage if table.get_backend().name == "sqlite" else _of_type
     try:
-        code = of_values(ibis, table, value, column)
+        code = of_values(ibis, value, column, _NONE if text is None else text)
     except UnfitError as error:
         return value, str(error)
     return ibis.cases((value.isnull(), _code(column, None)), else_=code).cast("int64"), None
@@ -59,11 +59,11 @@ def _code(column: Column, value: object) -> int:
     return _NONE if problem is not None else int(codes[0])
 
 
-def _of_type(ibis: Any, table: Expression, value: Expression, column: Column) -> Expression:  # noqa: ANN401
+def _of_type(ibis: Any, value: Expression, column: Column, text: Expression) -> Expression:  # noqa: ANN401
     """Return the codes of a column in which all values have its one type."""
     kind = value.type()
     if kind.is_string():
-        return _of_texts(ibis, table, value, column)
+        return text
     if kind.is_boolean():
         return ibis.cases((value, _code(column, True)), else_=_code(column, False))
     if kind.is_integer() or kind.is_floating() or kind.is_decimal():
@@ -75,38 +75,16 @@ def _of_type(ibis: Any, table: Expression, value: Expression, column: Column) ->
     raise UnfitError(f"is of the engine's type {kind}, which has no counts as {column.kind}; {way_out}, in a query")
 
 
-def _of_storage(ibis: Any, table: Expression, value: Expression, column: Column) -> Expression:  # noqa: ANN401
+def _of_storage(ibis: Any, value: Expression, column: Column, text: Expression) -> Expression:  # noqa: ANN401
     """Return the codes of a column of SQLite, where each value has its own type, whatever the declared one."""
     stored = call("typeof", "string", value)
     # A function that changes nothing frees a value of the type that is declared.
     numbers = {"integer": call("likely", "int64", value), "real": call("likely", "float64", value)}
     return ibis.cases(
-        (stored == "text", _of_texts(ibis, table.filter(stored == "text"), value, column)),
+        (stored == "text", text),
         *((stored == kind, _of_numbers(ibis, number, column)) for kind, number in numbers.items()),
         else_=_NONE,
     )
-
-
-def _of_texts(ibis: Any, table: Expression, value: Expression, column: Column) -> Expression:  # noqa: ANN401
-    """Return the code of each distinct text, encoded as those of a file are."""
-    key = bytes_of(ibis, table.get_backend().name, value)
-    distinct = table.select(key=key).distinct().limit(_MOST_TEXTS + 1)
-    keys = guarded("asking the engine for distinct texts", lambda: distinct.to_pyarrow()["key"].drop_null().to_pylist())
-    if len(keys) > _MOST_TEXTS:
-        raise UnfitError(f"has more than {_MOST_TEXTS:,} texts; give them codes in a query of the engine")
-    try:
-        texts = [bytes.fromhex(key).decode() for key in keys]
-    except ValueError:
-        texts = None
-    if texts is None:  # raised here, the error has no context, which holds the text
-        raise UnfitError("has text that is not UTF-8")
-    codes, problem = column.encode(texts)
-    if problem is not None:
-        raise UnfitError(problem.what)
-    written: dict[int, list[str]] = {}
-    for code, text_keys in zip(codes.tolist(), keys, strict=True):
-        written.setdefault(code, []).append(text_keys)
-    return _cases(ibis, [(key.isin(text_keys), code) for code, text_keys in written.items()], _NONE)
 
 
 def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: ANN401
@@ -114,7 +92,7 @@ def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: 
     types = imported("ibis.expr.datatypes", "a table of an engine", "ibis")
     cast = imported("ibis.expr.operations", "a table of an engine", "ibis").Cast
     text = cast(value, types.string).to_expr()  # an enumeration, which Ibis takes for text, becomes text
-    if engine in {"duckdb", "sqlite", "pyspark", "databricks"}:
+    if engine in {"duckdb", "sqlite", "pyspark", "databricks", "clickhouse"}:
         return call("hex", "string", text)
     if engine in {"postgres", "risingwave"}:
         return call("encode", "string", call("convert_to", "binary", text, ibis.literal("UTF8")), ibis.literal("hex"))
@@ -130,7 +108,10 @@ def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: 
 def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # noqa: ANN401
     """Return the codes of numbers, which are compared with those that the schema names."""
     numbers = NumberColumn(ibis, value)
-    arms = [(is_so, _code(column, example)) for is_so, example in numbers.not_finite()]
+    # Infinities are beyond the bounds, unless the column names them, or looks for fractions before.
+    known = beyond(column)[:2] if isinstance(column, Binned) and not column.is_whole else (None, None)
+    endless = [(is_so, example, _code(column, example)) for is_so, example in numbers.not_finite()]
+    arms = [(is_so, code) for is_so, example, code in endless if math.isnan(example) or code != known[example > 0]]
     if column.numbers_are in {"codes", "digits", "nothing"}:
         arms += [(numbers.equal_to(n), _code(column, n)) for n in numbers.named(column.nulls)]
     if column.numbers_are == "codes":
@@ -139,8 +120,8 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
         return _cases(ibis, arms, _NONE)
     if not isinstance(column, Binned):
         named = numbers.named([*map(str, column.labels or ()), *column.nulls, "0", "1"])
-        arms += [(numbers.equal_to(n), _code(column, n)) for n in named]
-        return _cases(ibis, arms, _code(column, numbers.another(named)))
+        coded = [(n, _code(column, n)) for n in sorted(named)]
+        return _cases(ibis, arms, _listed(ibis, numbers, coded, _code(column, numbers.another(named))))
     if column.numbers_are != "places":
         return _cases(ibis, arms, _NONE if column.numbers_are == "digits" else beyond(column)[2])
     if column.is_whole:
@@ -154,67 +135,15 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
 
 
 def _of_dates(ibis: Any, value: Expression, column: Date) -> Expression:  # noqa: ANN401
-    """Return the codes of dates or times, which are counted in days or seconds, and in steps of their bins."""
+    """Return the codes of dates or times, which are compared with the bounds, and counted in steps of the bins."""
     has_times = column.has_times
     if column.needs_times and value.type().is_date():
-        return ibis.literal(_code(column, _EPOCH.date()))
-    if value.type().is_timestamp() and value.get_backend().name == "duckdb":
-        value = in_microseconds(value)
-    unit: Step = "second" if has_times else "day"
-    place = steps_of(value, unit) - steps_of(_EPOCH, unit)
-    first = _EPOCH + datetime.timedelta(**{f"{unit}s": column.bounds_and_starts()[0]})
-    inside = steps_of(value, column.resolution) - steps_of(first, column.resolution)
-    return _on_line(ibis, lambda start: place >= int(start), lambda start: start + 1, column, inside)
-
-
-def in_microseconds(value: Expression) -> Expression:
-    """Return times of DuckDB in its common type: it computes parts of others wrongly, by way of nanoseconds."""
-    micro = value.type().copy(scale=6)
-    if value.type().scale == 9:  # a cast would round to the nearest microsecond, which may be of the next day
-        return value.strftime("%Y-%m-%d %H:%M:%S").cast(micro)
-    return value.cast(micro)
-
-
-def steps_of(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date and of an expression of dates
-    """Return the number of years, quarters or other units between a fixed time and a time.
-
-    Examples
-    --------
-    >>> times = datetime.datetime(1970, 1, 4, 23, 59, 59), datetime.datetime(1970, 1, 5)
-    >>> [steps_of(times[1], step) - steps_of(times[0], step) for step in ("year", "week", "day", "hour", "second")]
-    [0, 1, 1, 1, 1]
-    """
-
-    def part(name: str) -> Any:  # noqa: ANN401
-        unit = getattr(time, name)
-        return unit if isinstance(unit, int) else unit().cast("int64")
-
-    months = part("year") * 12 + part("month") - 1
-    if step in {"year", "quarter", "month"}:
-        return quotient(months, {"year": 12, "quarter": 3, "month": 1}[step])
-    # Years that begin in March have their leap day last; of their months each five have 153 days.
-    years, later = quotient(months - 2, 12), (months - 2) % 12
-    leaps = quotient(years, 4) - quotient(years, 100) + quotient(years, 400)
-    days = years * 365 + leaps + quotient(later * 153 + 2, 5) + part("day") - 1
-    if step in {"day", "week"}:
-        return days if step == "day" else quotient(days + _TO_MONDAY, 7)
-    hours = days * 24 + (0 if _is_date(time) else part("hour"))
-    if step == "hour" or _is_date(time):
-        return hours * {"hour": 1, "minute": 60}.get(step, 3600)
-    minutes = hours * 60 + part("minute")
-    return minutes if step == "minute" else minutes * 60 + part("second")
-
-
-def _is_date(time: Any) -> bool:  # noqa: ANN401
-    """Return whether an expression has days alone, which have no hour in an engine."""
-    return hasattr(time, "type") and bool(time.type().is_date())
-
-
-def quotient(number: Any, divisor: int) -> Any:  # noqa: ANN401
-    """Return the whole quotient of an integer that is not negative: engines divide, and round, in their own ways."""
-    if divisor == 1 or isinstance(number, int):
-        return number // divisor
-    return ((number - number % divisor) / divisor).cast("int64")
+        return ibis.literal(_code(column, EPOCH.date()))
+    value = in_microseconds(value)
+    low = int(column.bounds_and_starts()[0])
+    first = EPOCH + (datetime.timedelta(seconds=low) if has_times else datetime.timedelta(days=low))
+    inside = steps_since(value, first, column.resolution)
+    return _on_line(ibis, lambda place: reaches(ibis, value, place, has_times), lambda place: place + 1, column, inside)
 
 
 def _on_line(
@@ -239,6 +168,15 @@ def bin_of(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) ->
     half = len(starts) // 2
     upper = bin_of(ibis, at_least, starts[half:], first + half)
     return ibis.cases((at_least(starts[half]), upper), else_=bin_of(ibis, at_least, starts[:half], first))
+
+
+def _listed(ibis: Any, numbers: NumberColumn, coded: Sequence[tuple[Any, int]], rest: int) -> Expression:  # noqa: ANN401
+    """Return the codes of some numbers, which rise, and a code for all others: by bisection where there are many."""
+    if len(coded) <= _FEW:
+        return _cases(ibis, [(numbers.equal_to(number), code) for number, code in coded], rest)
+    half = len(coded) // 2
+    upper, lower = (_listed(ibis, numbers, part, rest) for part in (coded[half:], coded[:half]))
+    return ibis.cases((numbers.reaches(coded[half][0]), upper), else_=lower)
 
 
 def beyond(column: Binned) -> tuple[int, int, int]:

@@ -67,11 +67,18 @@ class NumberColumn:
 
     def equal_to(self, number: Number) -> Expression:
         """Return whether each value is equal to one that the column may hold."""
+        return self._value == self._literal(number)
+
+    def reaches(self, number: Number) -> Expression:
+        """Return whether each value is at least as large as one that the column may hold."""
+        return self._value >= self._literal(number)
+
+    def _literal(self, number: Number) -> Expression:
         if self._is_double:
-            return self._value == self._double(float(number))
+            return self._double(float(number))
         if self._kind.is_integer():
-            return self._value == self._ibis.literal(int(number), self._kind)
-        return self._value == self._decimal(Fraction(number))
+            return self._ibis.literal(int(number), self._kind)
+        return self._decimal(Fraction(number))
 
     def named(self, texts: Iterable[str]) -> list[Number]:
         """Return the numbers of texts that the column may hold."""
@@ -89,14 +96,14 @@ class NumberColumn:
         """Return, for each non-finite number of the type, whether each value is it."""
         if self._is_double:
             above, below = self._value > self._double(_MAX_DOUBLE), self._value < self._double(-_MAX_DOUBLE)
-            # SQLite has no NaN, and no function for it.
+            # These have no NaN, and no function for it.
             missing: list[tuple[Expression, Number]] = (
-                [] if self._engine == "sqlite" else [(self._value.isnan(), math.nan)]
+                [] if self._engine in {"sqlite", "mssql"} else [(self._value.isnan(), math.nan)]
             )
             return [*missing, (above, math.inf), (below, -math.inf)]
         if self._kind.is_decimal() and self._engine in {"postgres", "risingwave"}:
-            text = self._value.cast("string")
-            return [(text == name, Decimal(name)) for name in ("NaN", "Infinity", "-Infinity")]
+            names = ["NaN"] if self._kind.precision is not None else ["NaN", "Infinity", "-Infinity"]
+            return [(self._value == self._ibis.literal(name).cast(self._kind), Decimal(name)) for name in names]
         return []
 
     def is_fraction(self) -> Expression:
@@ -171,3 +178,10 @@ def call(name: str, result: str, *arguments: Expression) -> Expression:
     signature = tuple(argument.type() for argument in arguments), result
     forms = (lambda one: one), (lambda one, other: (one, other))  # the engine's own is called
     return ibis.udf.scalar.builtin(forms[len(arguments) - 1], name=name, signature=signature)(*arguments)
+
+
+def quotient(number: Any, divisor: int) -> Any:  # noqa: ANN401
+    """Return the whole quotient of an integer that is not negative: engines divide, and round, in their own ways."""
+    if divisor == 1 or isinstance(number, int):
+        return number // divisor
+    return ((number - number % divisor) / divisor).cast("int64")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pypgm.data.columns.open_columns import OpenColumn, QuantileBins
 from pypgm.data.columns.values import plain
 from pypgm.data.schema.schema import OpenSchema
+from pypgm.data.sources.connection import connection_of
 from pypgm.data.sources.engine import kept_in_engine, key_of
 from pypgm.data.sources.engine_codes import bin_of, bytes_of
 from pypgm.data.sources.engine_numbers import Expression, NumberColumn, call
@@ -37,7 +38,8 @@ class EngineValues(OpenValues):
     def __init__(self, table: Expression, schema: OpenSchema) -> None:
         self._ibis = imported("ibis", "a table of an engine", "ibis")
         self._table, self._schema = table, schema
-        self._engine: str = guarded("asking for the engine", lambda: table.get_backend().name)
+        backend = guarded("asking for the engine", table.get_backend)
+        self._connection, self._engine = connection_of(backend), str(backend.name)
         self._has_bytes = False  # texts are their bytes already
 
     def distinct(self, name: str, column: OpenColumn) -> Iterator[Counted]:
@@ -112,7 +114,8 @@ class EngineValues(OpenValues):
         """
         keys = records.select(key=key)
         keys = keys.filter(keys.key.notnull())
-        groups = guarded("counting in the engine", keys.group_by("key").aggregate(n=keys.count()).to_pyarrow)
+        counted = keys.group_by("key").aggregate(n=keys.count())
+        groups = self._connection.read("counting in the engine", counted.to_pyarrow)
         for batch in groups.to_batches(_ROWS):
             yield batch["key"].to_pylist(), batch["n"].to_pylist()
 

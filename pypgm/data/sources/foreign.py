@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from pypgm.errors import ReadingError
+
 T = TypeVar("T")
 
 
@@ -32,14 +34,14 @@ def guarded(what: str, step: Callable[[], T]) -> T:
         If the step lacks a package: with its name.
     ImportError
         If a package is installed without a part that the step needs.
-    ValueError
+    ReadingError
         For any other error.
 
     Examples
     --------
     >>> guarded("reading ages", lambda: int("secret"))
     Traceback (most recent call last):
-    ValueError: reading ages failed with ValueError, whose text is not shown: it may quote a record
+    pypgm.errors.ReadingError: reading ages failed with ValueError, whose text is not shown: it may quote a record
     """
     with _silence():
         try:
@@ -88,7 +90,7 @@ def _refusal(what: str, error: Exception) -> Exception:
             package = error.name.partition(".")[0]
             needed = "its extra for this, or another version"
             return ImportError(f"{what} needs more of {package} than is installed: {needed}", name=package)
-    return ValueError(f"{what} failed with {type(error).__name__}, whose text is not shown: it may quote a record")
+    return ReadingError(f"{what} failed with {type(error).__name__}, whose text is not shown: it may quote a record")
 
 
 class _Thread(threading.local):
