@@ -44,7 +44,7 @@ from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
 from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
-from pypgm.privacy.account_run import resumed
+from pypgm.privacy.account_use import resumed
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -640,7 +640,7 @@ class Release(Released[Model_co]):
         if self.not_private:
             ledger.mark_not_private(self.not_private)
         how: dict[str, Any] = {"n_threads": n_threads, "unsafe_seed": unsafe_seed}
-        with resumed(account, self.account, ledger, self.privacy, self.mechanism) as run:
+        with resumed(account, self, ledger) as run:
             table = PrivateTable(data, self.privacy, ledger, account=run, **how)
             table.ends_run = True
             if table.domain != self.model.domain:

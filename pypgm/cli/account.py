@@ -106,12 +106,12 @@ def _budget(arguments: argparse.Namespace) -> Budget:
 def _create(arguments: argparse.Namespace) -> None:
     how: dict[str, Any] = {"table": arguments.table, "person": arguments.person, "neighbours": arguments.neighbours}
     account = Account(arguments.account, budget=_budget(arguments), **how)
-    lines = [f"{arguments.account} has {account.budget!r}", f"next  pypgm synth with --account {arguments.account}"]
+    lines = [f"{account.name} has {account.budget!r}", "next  pypgm synth with --account and the same name"]
     present(arguments, _state(account), lines)
 
 
 def _state(account: Account) -> dict[str, Any]:
-    """Return what is spent, reserved and left of an account, and its open runs; amounts as "a/b"."""
+    """Return the amounts of an account that are spent, reserved and left, as "a/b", and its open runs."""
     facts = account.to_dict()
     runs = [{name: value for name, value in run.items() if name != "lines"} for run in facts.pop("runs")]
     del facts["changes"]
@@ -150,10 +150,10 @@ def _settle(arguments: argparse.Namespace) -> None:
 def _widen(arguments: argparse.Namespace) -> None:
     account = Account(arguments.account)
     account.widen(_budget(arguments), by=arguments.by, why=arguments.why)
-    present(arguments, _state(account), [f"{arguments.account} has {account.budget!r}"])
+    present(arguments, _state(account), [f"{account.name} has {account.budget!r}"])
 
 
 def _close(arguments: argparse.Namespace) -> None:
     account = Account(arguments.account)
     account.close(by=arguments.by, why=arguments.why)
-    present(arguments, _state(account), [f"{arguments.account} is closed: no run can begin any more"])
+    present(arguments, _state(account), [f"{account.name} is closed: no run can begin any more"])

@@ -62,6 +62,9 @@ class Job:
         self.key, self.file = job_key(arguments, schema), file
         self._arguments, self._schema = arguments, schema
         self._account = None if arguments.account is None else Account(arguments.account)
+        self._name = str(arguments.account)
+        if self._account is not None and "://" in self._name:  # it may have a password
+            self._name = self._account.name
 
     def earlier(self) -> tuple[Release, Path] | None:
         """Return the release that an earlier run of the job has paid for, and its file; None if there is none.
@@ -144,19 +147,17 @@ class Job:
 
     def _in_account(self, run: AccountRun) -> Release:
         if not has_contents(run.path):
-            gone = f"run {run.run} of {self._arguments.account} has paid for this call, and its release is gone"
+            gone = f"run {run.run} of {self._name} has paid for this call, and its release is gone"
             raise OSError(f"{gone}: put {run.path} back, or pass another --key to pay again")
         release = load(run.path)
         if not isinstance(release, Release) or release.digest != run.digest:
-            raise ValueError(
-                f"{run.path} is not the release that run {run.run} of {self._arguments.account} kept there"
-            )
+            raise ValueError(f"{run.path} is not the release that run {run.run} of {self._name} kept there")
         return release
 
     def _open(self, run: AccountRun) -> TakenError:
-        command = ["pypgm", "account", "settle", self._arguments.account, str(run.run), "--by", "NAME", "--why", "TEXT"]
-        state = f"run {run.run} of {self._arguments.account} has this call in work, or its process was killed"
-        return TakenError(f"{state}: wait for its end, or settle it: {shlex.join(command)}")
+        state = f"run {run.run} of {self._name} has this call in work, or its process was killed"
+        command = f"pypgm account settle {shlex.quote(self._name)} {run.run} --by NAME --why TEXT"
+        return TakenError(f"{state}: wait for its end, or settle it: {command}")
 
     def _finish(self, account: Account, run: AccountRun, release: Release, path: Path) -> None:
         """Complete the account of a run that was killed after its release was whole."""

@@ -104,11 +104,13 @@ def _records_to(write: Callable[[str, str], None]) -> Iterator[None]:
 
 
 class _Charges(Observer):
-    """Observer that logs each line of the ledger; it draws as the one before it does."""
+    """Observer that logs each line of the ledger, and does all else as the one before it."""
 
     def __init__(self, log: Log) -> None:
         self._log, self._before = log, the_observer()
-        self.core, self.not_private = self._before.core, self._before.not_private
+        for name in vars(Observer).keys() - {"charged"}:
+            if not name.startswith("_"):
+                setattr(self, name, getattr(self._before, name))
 
     def charged(self, ledger: object, line: Charge) -> None:  # type: ignore[override]
         """Log a line that is about to be entered."""

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from pypgm.privacy.budget import Unit, check_new
-from pypgm.privacy.costs import fixed_cost
+from pypgm.privacy.costs import cost_before
 from pypgm.privacy.laws import DiscreteGaussian, Law, law_of, own_law
-from pypgm.privacy.rational import Number, as_fraction, exact_sum, significant_down
+from pypgm.privacy.rational import Number, as_fraction, significant_down
 
 COUNTING = "counting groups of columns"
 """Purpose of a measurement of any number of columns."""
@@ -177,13 +177,15 @@ def purpose_of(charge: Charge) -> str:
 
 
 def fixed_amount(lines: Sequence[Charge]) -> Fraction:
-    """Return the amount of Gaussian differential privacy of lines that were fixed beforehand, and of nothing else.
+    """Return the amount of Gaussian differential privacy of lines whose parameters were fixed, and of nothing else.
 
     It may be more than what they cost in a ledger, whose rest is counted on as noise to come.
     """
-    noise = [line.law for line in lines if isinstance(line.law, DiscreteGaussian)]
-    others = [line.law.bounded for line in lines if not isinstance(line.law, DiscreteGaussian)]
-    return fixed_cost(exact_sum(law.gdp_cost(Fraction(0)) for law in noise), others)
+    amount = Fraction(0)
+    for line in reversed(lines):
+        gaussian = isinstance(line.law, DiscreteGaussian)
+        amount += line.law.gdp_cost(amount) if gaussian else cost_before(amount, *line.law.bounded)
+    return amount
 
 
 _LEFT_BITS = 48  # of what was left
@@ -200,7 +202,7 @@ def charges(entries: Sequence[tuple[str, str, Law, str]], unit: Unit, left: Frac
     first: dict[int, Charge] = {}
     lines = []
     for what, on, law, within in entries:
-        short = left if left is None or left <= 0 else significant_down(left, _LEFT_BITS)
+        short = None if left is None else significant_down(left, _LEFT_BITS) if left > 0 else Fraction(0)
         lines.append(_line(first, (what, on, within), law, unit, short))
         left = None if left is None else left - lines[-1].cost
     return lines

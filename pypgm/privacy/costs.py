@@ -1,4 +1,4 @@
-"""Costs of steps in Gaussian differential privacy, and what an amount buys; docs/privacy.md proves both.
+"""Costs of steps in Gaussian differential privacy, and what an amount buys; docs/gdp.md has the proofs.
 
 Amounts are in rho = mu^2 / 2. Under a budget in Gaussian differential privacy with `left` unspent, a step costs x if
 the step, followed by Gaussian noise of left - x, is no easier to tell apart than Gaussian noise of `left`.
@@ -6,11 +6,10 @@ the step, followed by Gaussian noise of left - x, is no easier to tell apart tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from pypgm.privacy.rational import exact_sum, isqrt_down, significant_down, significant_up
+from pypgm.privacy.rational import isqrt_down, significant_down, significant_up
 
 BITS = 64  # significant bits of costs: dyadic rationals, whose sums stay short
 _HALF_PI = Fraction(355, 226)  # above pi / 2, by 9e-8 of it
@@ -20,13 +19,15 @@ _SMALL = Fraction(1, 1 << 20)  # for which three terms of the variance are exact
 _STEPS = 6
 _NEWTON = Fraction(1, 1 << 46)  # above the rounding of the last step
 _DEAREST = Fraction(73, 30)  # at least mu^2 for a change of 1, by the sharp bound, at the least variance
+_BELOW = 8 - _DEAREST  # by which mu^2 is below 4 / variance, for smaller variances
 
 
 @lru_cache(maxsize=1024)
 def gaussian_cost(variance: Fraction, squared_sensitivity: int) -> Fraction:
     """Return the cost of discrete Gaussian noise on integers: D / 2 times mu^2 for a change of 1.
 
-    For a variance v of at least 1/2, mu^2 is at most 1 / v + 1 / (12 v^2) + 1 / (80 v^3); below it is at most 4 / v.
+    For a variance v of at least 1/2, mu^2 is at most 1 / v + 1 / (12 v^2) + 1 / (80 v^3); below, it is at most as much
+    more than at 1/2 as 4 / v is.
 
     Examples
     --------
@@ -36,7 +37,7 @@ def gaussian_cost(variance: Fraction, squared_sensitivity: int) -> Fraction:
     if squared_sensitivity == 0:
         return Fraction(0)
     if variance < _LEAST_VARIANCE:
-        return significant_up(2 * squared_sensitivity / variance, BITS)
+        return significant_up(squared_sensitivity * (4 / variance - _BELOW) / 2, BITS)
     squared_mu = (1 + (1 + Fraction(3, 20) / variance) / (12 * variance)) / variance
     return significant_up(squared_sensitivity * squared_mu / 2, BITS)
 
@@ -51,7 +52,7 @@ def gaussian_variance(amount: Fraction, squared_sensitivity: int) -> Fraction:
     """
     squared_mu = 2 * amount * _SLACK / squared_sensitivity
     if squared_mu > _DEAREST:
-        return min(4 / squared_mu, _LEAST_VARIANCE)
+        return 4 / (squared_mu + _BELOW)
     if squared_mu < _SMALL:
         return 1 / squared_mu + Fraction(1, 12) + squared_mu / 50
     wanted = float(squared_mu)
@@ -80,44 +81,24 @@ def pure_cost(rho: Fraction, largest: Fraction, left: Fraction) -> Fraction:
     >>> [round(float(pure_cost(rho, rho, Fraction(1))), 6) for rho in (small, all_of_it)]
     [0.010025, 1.047198]
     """
-    if not rho:
-        return rho
-    alone = _HALF_PI * rho
     spare = left - rho
     square = spare * spare - rho * largest
-    if spare > 0 and square >= 0:
-        # With the bits that the difference below cancels, what `pure_steps` buys for an amount costs no more than it.
-        after = (spare + isqrt_down(square, BITS + int(left / rho).bit_length())) / 2
-        alone = min(alone, left - after)
-    return significant_up(alone, BITS)
+    after = (spare + isqrt_down(square, BITS)) / 2 if spare > 0 and square >= 0 else Fraction(0)
+    return cost_before(after, rho, largest)
 
 
-def fixed_cost(gaussian: Fraction, steps: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
-    """Return the cost of Gaussian noise and steps of bounded loss, all of them fixed beforehand, and of nothing else.
-
-    Such steps may be sorted. The Gaussian noise is put last, before it some of the smallest other steps, at the cost
-    that they have alone, and the rest first.
-
-    Parameters
-    ----------
-    gaussian : Fraction
-        The cost of the Gaussian noise.
-    steps : sequence of pairs of Fraction
-        The costs in zCDP of the other steps: of all that are alike, and of the largest of them.
+def cost_before(after: Fraction, rho: Fraction, largest: Fraction) -> Fraction:
+    """Return the cost of steps whose loss is bounded, see `pure_cost`, after which an amount is still to be spent.
 
     Examples
     --------
-    >>> one = Fraction(1, 100), Fraction(1, 100)
-    >>> [round(float(fixed_cost(noise, [one])), 6) for noise in (Fraction(0), Fraction(1))]
-    [0.015708, 1.010025]
+    >>> one = Fraction(1, 100)
+    >>> [round(float(cost_before(after, one, one)), 6) for after in (Fraction(0), Fraction(1))]
+    [0.015708, 0.010025]
     """
-    rho, squares = exact_sum(rho for rho, _ in steps), exact_sum(rho * largest for rho, largest in steps)
-    after, costs = gaussian, []
-    for same, largest in sorted(steps, key=lambda step: step[1]):
-        if after:
-            costs.append(after + rho + squares / (4 * after))
-        after, rho, squares = after + _HALF_PI * same, rho - same, squares - same * largest
-    return min([after, *costs])
+    alone = _HALF_PI * rho
+    cost = min(alone, rho + rho * largest / (4 * after)) if after else alone
+    return significant_up(cost, BITS) if cost else cost
 
 
 def pure_steps(amount: Fraction, steps: int, left: Fraction) -> Fraction:

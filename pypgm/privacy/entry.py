@@ -192,6 +192,7 @@ class Entry:
         self.whole = self.table = entered(handed, epsilon, delta, private, **how)
         ledger = self.table.ledger
         if not self._is_own:
+            ledger.check_alone()
             _check_left(ledger)
         check_noise(name, self.table.privacy, ledger.budget.unit, ledger.remaining())
 

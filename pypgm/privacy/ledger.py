@@ -153,8 +153,15 @@ class Ledger(LedgerReport):
     def _is_open(self) -> bool:
         return self._open and (self._parent is None or self._parent._is_open())
 
+    def check_alone(self) -> None:
+        """Raise ``ValueError`` for a part whose costs count on the rest of the whole ledger: it has no report."""
+        if not self._alone and self._budget.accounting == "gdp":
+            counts = f"allocation {self._name!r}, made with alone=False, counts on what the whole ledger has left"
+            raise ValueError(f"{counts}: a release and a report need a part made without it")
+
     def snapshot(self) -> LedgerReport:
-        """Return the charges so far as a report, which cannot be charged."""
+        """Return the charges so far as a report, which cannot be charged; ``ValueError`` as `check_alone`."""
+        self.check_alone()
         return LedgerReport(self._budget, self.lines, self.privacy, self.not_private)
 
     def _left(self) -> Fraction | None:
@@ -242,7 +249,8 @@ class Ledger(LedgerReport):
             The amount set aside for probabilities of failure.
         alone : bool
             Whether steps cost what they would in a ledger of this amount, so that its report stands by itself. If not,
-            steps of bounded loss cost less in Gaussian differential privacy: all that the whole ledger has left counts.
+            steps of bounded loss cost less in Gaussian differential privacy, as all that the whole ledger has left
+            counts; a part like this has no report, and no release is made from it.
 
         Raises
         ------

@@ -171,9 +171,9 @@ class LedgerReport(Shown):
     def realised_epsilon(self, delta: Number | None = None) -> float:
         """Return the epsilon of the amount spent, rounded up; the guarantee is `epsilon`.
 
-        The amount spent is a guarantee if the steps were fixed beforehand. If an earlier answer decided on a later
-        step, its parameters or the end, the amount spent is itself an answer, and only the budget's guarantee is
-        proven. Probabilities of failure are subtracted from delta first. In Gaussian differential privacy the amount
+        The amount spent is a guarantee if the laws of all steps, their order and the end were fixed beforehand. If an
+        earlier answer decided on one of these, the amount spent is itself an answer, and only the budget's guarantee
+        is proven. Probabilities of failure are subtracted from delta first. In Gaussian differential privacy the amount
         is that of the steps alone: what is left made them cost less, as noise to come, and may never be spent.
 
         Raises

@@ -68,7 +68,8 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     Examples
     --------
     >>> from pypgm import Budget, Ledger
-    >>>     >>> ledger = Ledger(Budget(rho=1))
+    >>> from pypgm.privacy.laws import DiscreteGaussian
+    >>> ledger = Ledger(Budget(rho=1))
     >>> for _ in range(20):
     ...     _ = ledger.charge("measure", "a", DiscreteGaussian(600, squared_sensitivity=1, largest_change=1))
     >>> round(ledger.realised_epsilon(1e-9), 2), round(realised_pld_epsilon(ledger, 1e-9), 2)

@@ -111,9 +111,9 @@ def test_two_runs_never_have_a_file_in_common(folder, more, capsys):
 def test_a_signal_while_the_release_is_written_waits_for_it(folder, monkeypatch, capsys):
     real = Place.keep
 
-    def keep(self, release):
+    def keep(self, *given):
         os.kill(os.getpid(), signal.SIGTERM)
-        return real(self, release)
+        return real(self, *given)
 
     monkeypatch.setattr(Place, "keep", keep)
     assert cli.main([*SYNTH, "--rows", "7", "--quiet"]) == 5

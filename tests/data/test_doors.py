@@ -17,6 +17,7 @@ import pypgm  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis
 
 N_PARTS, N_CASES = 4, 2500
+RELEASED, N_RELEASED = ("release", "typed", "CSV released"), 800  # a release takes as long as ten counts
 DOORS = {door for _, doors in FAMILIES.values() for door in doors}
 
 
@@ -32,11 +33,13 @@ def test_some_records_change_what_is_handed_on_by_themselves():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(N_PARTS))
-def test_ten_thousand_records_change_what_is_handed_on_by_themselves(part):
-    done = fuzz(range(part * N_CASES, (part + 1) * N_CASES), subjects=SUBJECTS)
-    assert told(done) == []
-    assert {door for door in DOORS if not done.ran[door]} == set()
-    assert done.ran.total() > N_CASES / 2
+def test_thousands_of_records_change_what_is_handed_on_by_themselves(part):
+    first = part * N_CASES
+    counted = fuzz(range(first, first + N_CASES), only=SUBJECTS.keys() - {*RELEASED}, subjects=SUBJECTS)
+    released = fuzz(range(first, first + N_RELEASED), only=RELEASED, subjects=SUBJECTS)
+    assert told(counted) + told(released) == []
+    assert {door for door in DOORS if not counted.ran[door] + released.ran[door]} == set()
+    assert counted.ran.total() > N_CASES / 3
 
 
 def of_one_type(data):

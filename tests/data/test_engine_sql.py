@@ -114,6 +114,21 @@ def test_long_lists_of_texts_are_joined(name, monkeypatch):
             source.count([("c",)])
 
 
+@pytest.mark.parametrize("kind", ["BIGINT", "DECIMAL(20,2)", "DOUBLE"])
+def test_long_lists_of_numbers_have_the_codes_of_memory(kind):
+    rng = np.random.default_rng(1)
+    labels = [int(x) for x in rng.permutation(5000)[:400]]
+    schema = pypgm.Schema({"a": Categorical(labels, null="-1", other=True), "b": Categorical(sorted(labels), null="7")})
+    values = rng.integers(-2, 5002, 900)
+    values[:5] = -1, labels[0], labels[1], max(labels), min(labels)
+    held = {"a": values.tolist(), "b": [v if v in labels else None for v in values.tolist()]}
+    with own("duckdb") as engine:
+        sql = [["NULL" if v is None else str(v) for v in row] for row in zip(*held.values(), strict=True)]
+        source = EngineTable(engine.opened(engine.made([f"a {kind}", f"b {kind}"], sql)), schema)
+    for found, expected in zip(source.count(["a", "b"]), schema.encode(held).count(["a", "b"]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("name", [n for n in ENGINES if n != "sqlite"])
 def test_opening_is_one_query(name, monkeypatch):
     """Texts, misfits, single attributes and rules come from one query, and one more for what texts decide."""

@@ -74,13 +74,15 @@ def test_each_kind_has_a_code_a_label_and_its_text(kind, null):
 
 
 @pytest.mark.parametrize(("kind", "null"), ONE_OF_EACH)
-def test_texts_and_numbers_of_every_source_have_the_same_codes(kind, null, tmp_path):
+def test_texts_and_numbers_of_every_source_have_the_same_codes(kind, null, tmp_path, monkeypatch):
     pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     schema, texts, codes = example(kind, null)
     table = {"x": texts, "y": ["p"] * len(texts)}
     frame = pandas.DataFrame(table)
     frame.to_csv(tmp_path / "small.csv", index=False)
-    rows = (1 << 20) // sum(map(len, texts)) + 2
+    size = 1 << 17  # more rows than DuckDB looks at before it reads
+    monkeypatch.setattr("pypgm.data.sources.arrow_csv._MIN_BYTES", size)
+    rows = size // sum(map(len, texts)) + 2
     pandas.concat([frame] * rows).to_csv(tmp_path / "large.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
     for source in (frame, arrow.table(table)):

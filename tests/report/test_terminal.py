@@ -105,6 +105,8 @@ VERBS = [
     ["query", "r.pgm", f"no{NASTY}"],
     ["query", "r.pgm", "a", "--given", f"b{NASTY}=1"],
     ["query", f"no{NASTY}.pgm", "a"],
+    ["account", "show", f"no{NASTY}"],
+    ["account", "create", f"no{NASTY}", "--epsilon", "1", "--table", NASTY],
     ["query", "network.bif", "n"],
     ["compare", "r.pgm", "people.csv", "--unsafe"],
     ["compare", "r.pgm", "other.csv", "--unsafe"],

@@ -22,6 +22,7 @@ from selfcheck.accounting import (
     check_exact_loss,
     check_line_costs,
 )
+from selfcheck.accounts import check_accounts
 from selfcheck.blocks import check_stability
 from selfcheck.closed import check_closed
 from selfcheck.columns import check_samples, check_unknown_keys
@@ -79,7 +80,7 @@ def _foundations() -> list[Check]:
     checks += [check_steps_fall, check_bounded_steps, check_inverses, check_gdp_rho, check_game]
     checks += [partial(check_engine, name) for name in ENGINES]
     checks += [check_unknown_keys, check_open_sets, check_samples, check_stability]
-    checks += [check_sources, check_closed, check_ledger_races, check_amounts_left]
+    checks += [check_sources, check_closed, check_ledger_races, check_amounts_left, check_accounts]
     checks += [check_declared, *(partial(check_door, name) for name in DOORS)]
     checks += [partial(check_time_limit, name, *how) for name in LIMITED for how in ((), SLOW)]
     checks += [check_scores, check_amplification, check_tails]

@@ -23,6 +23,7 @@ from pypgm.data.sources.frames import imported
 AtLeast: TypeAlias = Callable[[float], Expression]
 
 _NONE = -1  # code of a misfit
+_FEW = 8  # numbers that a value is compared with one after the other
 
 
 class UnfitError(ValueError):
@@ -109,8 +110,8 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
     numbers = NumberColumn(ibis, value)
     # Infinities are beyond the bounds, unless the column names them, or looks for fractions before.
     known = beyond(column)[:2] if isinstance(column, Binned) and not column.is_whole else (None, None)
-    coded = [(is_so, example, _code(column, example)) for is_so, example in numbers.not_finite()]
-    arms = [(is_so, code) for is_so, example, code in coded if math.isnan(example) or code != known[example > 0]]
+    endless = [(is_so, example, _code(column, example)) for is_so, example in numbers.not_finite()]
+    arms = [(is_so, code) for is_so, example, code in endless if math.isnan(example) or code != known[example > 0]]
     if column.numbers_are in {"codes", "digits", "nothing"}:
         arms += [(numbers.equal_to(n), _code(column, n)) for n in numbers.named(column.nulls)]
     if column.numbers_are == "codes":
@@ -119,8 +120,8 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
         return _cases(ibis, arms, _NONE)
     if not isinstance(column, Binned):
         named = numbers.named([*map(str, column.labels or ()), *column.nulls, "0", "1"])
-        arms += [(numbers.equal_to(n), _code(column, n)) for n in named]
-        return _cases(ibis, arms, _code(column, numbers.another(named)))
+        coded = [(n, _code(column, n)) for n in sorted(named)]
+        return _cases(ibis, arms, _listed(ibis, numbers, coded, _code(column, numbers.another(named))))
     if column.numbers_are != "places":
         return _cases(ibis, arms, _NONE if column.numbers_are == "digits" else beyond(column)[2])
     if column.is_whole:
@@ -167,6 +168,15 @@ def bin_of(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) ->
     half = len(starts) // 2
     upper = bin_of(ibis, at_least, starts[half:], first + half)
     return ibis.cases((at_least(starts[half]), upper), else_=bin_of(ibis, at_least, starts[:half], first))
+
+
+def _listed(ibis: Any, numbers: NumberColumn, coded: Sequence[tuple[Any, int]], rest: int) -> Expression:  # noqa: ANN401
+    """Return the codes of some numbers, which rise, and a code for all others: by bisection where there are many."""
+    if len(coded) <= _FEW:
+        return _cases(ibis, [(numbers.equal_to(number), code) for number, code in coded], rest)
+    half = len(coded) // 2
+    upper, lower = (_listed(ibis, numbers, part, rest) for part in (coded[half:], coded[:half]))
+    return ibis.cases((numbers.reaches(coded[half][0]), upper), else_=lower)
 
 
 def beyond(column: Binned) -> tuple[int, int, int]:

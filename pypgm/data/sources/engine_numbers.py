@@ -67,11 +67,18 @@ class NumberColumn:
 
     def equal_to(self, number: Number) -> Expression:
         """Return whether each value is equal to one that the column may hold."""
+        return self._value == self._literal(number)
+
+    def reaches(self, number: Number) -> Expression:
+        """Return whether each value is at least as large as one that the column may hold."""
+        return self._value >= self._literal(number)
+
+    def _literal(self, number: Number) -> Expression:
         if self._is_double:
-            return self._value == self._double(float(number))
+            return self._double(float(number))
         if self._kind.is_integer():
-            return self._value == self._ibis.literal(int(number), self._kind)
-        return self._value == self._decimal(Fraction(number))
+            return self._ibis.literal(int(number), self._kind)
+        return self._decimal(Fraction(number))
 
     def named(self, texts: Iterable[str]) -> list[Number]:
         """Return the numbers of texts that the column may hold."""

@@ -86,6 +86,7 @@ class Opening:
         self.n_records = 0
         self.tables: dict[Clique, NDArray[np.int64]] = {}
         self.problems: dict[str, str] = {}
+        self._of_persons: list[str] = []
 
     def count_first(self, table: Expression, codes: Codes, persons: Mapping[str, Expression]) -> None:
         """Count the attributes that need no text, and encode the texts of the others.
@@ -117,7 +118,7 @@ class Opening:
         for name, key in zip(codes.texts.keys, keys, strict=True):
             self._encode(codes.texts, name, groups[key,][0][key].tolist(), groups[key,][1])
         if nobody and groups[_NOBODY,][0][_NOBODY].any():
-            self.problems[_NOBODY] = f"needs a value that names a person in each record, and has none in some{NO_KEY}"
+            self._of_persons.append(f"needs a value that names a person in each record, and has none in some{NO_KEY}")
 
     def count_rest(self, coded: str) -> None:
         """Count the attributes that are computed from columns with texts.
@@ -135,10 +136,10 @@ class Opening:
 
     def refuse(self) -> None:
         """Raise ``ValueError`` if there is a problem."""
-        columns = {name: repr(name) for name in self._schema.reading}
-        columns[_NOBODY] = listed([repr(name) for name in self._schema.key_columns])
-        problems = {name: self.problems[name] for name in [*columns, *self.problems] if name in self.problems}
-        refuse("the table", [f"column {columns.get(n, repr(n))}: {text}" for n, text in problems.items()])
+        names = [name for name in {**self._schema.reading, **self.problems} if name in self.problems]
+        keys = listed([repr(name) for name in self._schema.key_columns])
+        of_columns = [f"column {name!r}: {self.problems[name]}" for name in names]
+        refuse("the table", [*of_columns, *(f"column {keys}: {text}" for text in self._of_persons)])
 
     def _nobody(self, persons: Mapping[str, Expression]) -> dict[str, Expression]:
         """Return whether no person is named, if that is refused."""

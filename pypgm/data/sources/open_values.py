@@ -17,8 +17,8 @@ from pypgm.data.schema.person import Selection, blake2b, content_keys
 from pypgm.data.schema.schema import OpenSchema
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import as_columns
-from pypgm.data.sources.source import Relation
-from pypgm.data.sources.streamed import Pieces, StreamedTable, kept_in_duckdb
+from pypgm.data.sources.source import Relation, Source
+from pypgm.data.sources.streamed import Pieces, kept_in_duckdb, pieces_of
 
 _ROWS = 1 << 16  # of a piece
 _CHANGED = "the table changed while it was counted"
@@ -126,11 +126,11 @@ class RelationValues(StreamedValues):
         return StreamedValues(self._schema, Relation(relation).pieces, count)
 
 
-def streamed_values(table: StreamedTable, schema: OpenSchema) -> StreamedValues:
-    """Return the values of the open columns of a scan, by its schema as it is before they are settled."""
-    if isinstance(table.source, Relation):
-        return RelationValues(schema, table.source, table.n_records)
-    return StreamedValues(schema, table._pieces, table.n_records)
+def streamed_values(source: Source, schema: OpenSchema, n_records: int) -> StreamedValues:
+    """Return the values of the open columns of a table that is read in pieces."""
+    if isinstance(source, Relation):
+        return RelationValues(schema, source, n_records)
+    return StreamedValues(schema, pieces_of(source, schema.provisional), n_records)
 
 
 def _counted(values: Values) -> Counted:

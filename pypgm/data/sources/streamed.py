@@ -312,29 +312,23 @@ def _key_in_duckdb(name: str, kind: str) -> str:
 
 def _scanned(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTable:
     """Return a table in pieces; the order and the types of columns may differ between its files."""
-    files = source.files if isinstance(source, FileList) else [source]
-    versions = [file.version for file in files]
-    names = [_names_in(file, schema, ignore_extra) for file in files]
-    reading = schema.reading
+    names = [_names_in(file, schema, ignore_extra) for file in _files_of(source)]
+    return StreamedTable(pieces_of(source, schema), names[0], schema, ignore_extra=ignore_extra)
+
+
+def pieces_of(source: Source, schema: Schema) -> Pieces:
+    """Return a function that reads columns of a table in pieces, as texts are spelled by a schema."""
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = {name: reading[name] for name in wanted}
-        for file, version in zip(files, versions, strict=True):
-            _check_unchanged(file, version)
+        columns = {name: schema.reading[name] for name in wanted}
+        for file in _files_of(source):
             yield from csv_pieces(file, columns, rows) if isinstance(file, CsvFile) else file.pieces(wanted, rows)
-            _check_unchanged(file, version)
 
-    return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
+    return pieces
 
 
-def _check_unchanged(file: Source, version: object) -> None:
-    """Raise `SourceError` if a file is gone, or another than when its table was opened."""
-    try:
-        now = file.version
-    except OSError as error:
-        raise SourceError(f"{file.name} cannot be reached any more: {type(error).__name__}") from None
-    if now != version:
-        raise SourceError(f"{file.name} changed while it was counted")
+def _files_of(source: Source) -> Sequence[Source]:
+    return source.files if isinstance(source, FileList) else [source]
 
 
 def _names_in(file: Source, schema: Schema, ignore_extra: bool) -> list[str]:
