@@ -11,7 +11,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 _HALVINGS = 200
-_LARGE = 50  # variance
+_BY_INTEGRAL = 50  # variance, from which on a sum is its integral
 
 
 def delta_of(rho: float, epsilon: float) -> float:
@@ -41,7 +41,7 @@ def squared_mu(variance: Fraction) -> float:
     v = float(variance)
     # From variances of some tens on, the sum of the weights is that of the integral, to more digits than there are.
     beyond = math.sqrt(math.pi * v / 2) - 0.5
-    if v < _LARGE:
+    if v < _BY_INTEGRAL:
         beyond = math.fsum(math.exp(-m * m / (2 * v)) for m in range(1, int(40 * math.sqrt(v)) + 2))
     chance = 1 / (1 + 2 * beyond)
     if chance > 0.5:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -180,15 +180,20 @@ class StreamedTable(CountedTable):
         held: list[dict[str, NDArray[Any]]] = []
         n_held = 0
         needed, reading, first = self.schema.needed(names), self.schema.reading, 0
-        for read in encoded_pieces({n: reading[n] for n in needed}, self._pieces(needed, rows), what):
-            whole = self.schema.combined(read, what, first)
-            codes = {name: whole[name] for name in names}
-            first += len(codes[names[0]])
-            held.append(codes)
-            n_held += len(codes[names[0]])
-            if n_held >= rows // 2:
-                yield _joined(held)
-                held, n_held = [], 0
+        pieces = self._pieces(needed, rows)
+        try:
+            for read in encoded_pieces({n: reading[n] for n in needed}, pieces, what):
+                whole = self.schema.combined(read, what, first)
+                codes = {name: whole[name] for name in names}
+                first += len(codes[names[0]])
+                held.append(codes)
+                n_held += len(codes[names[0]])
+                if n_held >= rows // 2:
+                    yield _joined(held)
+                    held, n_held = [], 0
+        finally:  # what a traceback keeps of an unread table holds no file open
+            if isinstance(pieces, Generator):
+                pieces.close()
         if held:
             yield _joined(held)
 
@@ -318,9 +323,10 @@ def _scanned(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTabl
 
 def pieces_of(source: Source, schema: Schema) -> Pieces:
     """Return a function that reads columns of a table in pieces, as texts are spelled by a schema."""
+    reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = {name: schema.reading[name] for name in wanted}
+        columns = {name: reading[name] for name in wanted}
         for file in _files_of(source):
             yield from csv_pieces(file, columns, rows) if isinstance(file, CsvFile) else file.pieces(wanted, rows)
 
