@@ -11,6 +11,7 @@ from pypgm._base.terminal import laid_out, terminal_width
 from pypgm.cli.arguments import Verbs, add_verb, as_number, as_rows
 from pypgm.cli.printing import present
 from pypgm.privacy.account import Account
+from pypgm.privacy.account_use import paid_for
 from pypgm.privacy.budget import Budget, short
 
 _DESCRIPTION = """\
@@ -31,7 +32,9 @@ Make an account; one that is there with the same budget stays as it is. If a tab
 name. The columns that name a person and the neighbour relation are those of the first run, unless they are given.
 """
 _RESERVE = """\
-Take budget for a release that is made by other means. It counts as spent for as long as the run is not settled.
+Pay for a release that will be made by other means, and that is epsilon-DP, (epsilon, delta)-DP or rho-zCDP. It counts
+as spent for good. Reserve first, release then: in an account of epsilon and delta the cost counts on this order. A
+delta is taken from the account's --reserved-delta.
 """
 _SETTLE = """\
 Settle a run whose process was killed: what it charged stays spent, the rest goes back. The lines of a run are entered
@@ -60,8 +63,9 @@ def add_to(commands: Verbs) -> None:
     )
     _added(steps, "show", _show, "what is left, and which runs are open")
     _added(steps, "history", _history, "all runs and changes")
-    reserve = _added(steps, "reserve", _reserve, "take budget for a release made by other means", _RESERVE)
-    _add_amounts(reserve)
+    reserve = _added(steps, "reserve", _reserve, "pay for a release made by other means", _RESERVE)
+    for name, about in (("epsilon", "privacy loss of the release"), ("delta", "slack beside it"), ("rho", "or a rho")):
+        reserve.add_argument(f"--{name}", metavar=name[0].upper(), type=as_number, help=about)
     reserve.add_argument("--what", metavar="TEXT", required=True, help="name of the release")
     reserve.add_argument("--key", metavar="TEXT", default="", help="key, under which nothing more can be reserved")
     settle = _added(steps, "settle", _settle, "settle a run that was killed", _SETTLE)
@@ -135,8 +139,10 @@ def _history(arguments: argparse.Namespace) -> None:
 
 
 def _reserve(arguments: argparse.Namespace) -> None:
-    account = Account(arguments.account)
-    run = account.reserve(_budget(arguments), what=arguments.what, key=arguments.key).entry
+    if (arguments.epsilon is None) == (arguments.rho is None):
+        raise ValueError("a release has either --epsilon, with --delta or without, or --rho")
+    how = {"epsilon": arguments.epsilon, "rho": arguments.rho, "delta": arguments.delta or 0}
+    run = paid_for(Account(arguments.account), arguments.what, key=arguments.key, **how)
     present(arguments, run.to_dict(), [run.text])
 
 

@@ -177,6 +177,14 @@ class Account:
         return self._first().table
 
     @property
+    def relation(self) -> Privacy:
+        """The neighbour relation of all runs: of the first one, or before it as the account was made."""
+        head = self._first()
+        columns = head.person or ()
+        made = Privacy(head.neighbours or "add-remove", 1 if columns else None, columns)  # type: ignore[arg-type]
+        return head.relation or made
+
+    @property
     def is_closed(self) -> bool:
         """Whether no run can reserve any more."""
         return self._first().state == "closed"

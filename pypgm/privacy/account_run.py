@@ -61,13 +61,22 @@ class Reservation:
         """The observer for a ledger of this run."""
         return _Entering(self, None)
 
-    def attach(self, ledger: Ledger) -> None:
-        """Enter the lines of a ledger in the account, from now on, before the ledger has them."""
+    def attach(self, ledger: Ledger, *, has_lines: bool = False) -> None:
+        """Enter the lines of a ledger in the account, from now on, before the ledger has them.
+
+        Raises
+        ------
+        ValueError
+            If the ledger has lines already, unless `has_lines` says that the account knows them, or open allocations;
+            or is of another run.
+        """
         if any(part._open for part in ledger._parts):
             raise ValueError(
                 "the ledger has open allocations, whose charges the account would not have: make a new one"
             )
         if not isinstance(ledger._observer, _Entering):
+            if ledger.lines and not has_lines:
+                raise ValueError("the ledger has charges that the account does not know: make a new one")
             ledger._observer = _Entering(self, ledger._observer)
         elif ledger._observer.reservation.entry != self.entry:
             raise ValueError("the ledger is of another run of an account: make a new one")
@@ -87,25 +96,40 @@ class Reservation:
         """Raise ``ValueError`` for the name of another table; None is any."""
         self._head.check_table(table)
 
-    def enter(self, ledger: Ledger, lines: Sequence[Charge]) -> None:
+    def enter(self, ledger: Ledger, lines: Sequence[Charge], *, were_first: bool = False) -> None:
         """Enter lines of a ledger, all of them or none; durable when it returns.
+
+        Parameters
+        ----------
+        ledger : Ledger
+        lines : sequence of Charge
+        were_first : bool
+            Whether they were drawn before the account existed: in Gaussian differential privacy it may then have no
+            other lines, whose costs count on what they leave.
 
         Raises
         ------
         BudgetError
             If the run was settled meanwhile, or they exceed its budget.
         ValueError
-            If the ledger is for another relation, or for none yet.
+            If the ledger is for another relation, or for none yet, its costs are not those of the run's budget, or
+            the lines came before others of the account.
         OSError
             If the account cannot be reached; whether the lines stand there is then unknown, and they count.
         """
         if ledger.privacy is None:
             raise ValueError("a charge to an account needs a neighbour relation: ledger.bind(Privacy(...)), or a table")
         run = self.entry.run
+        if ledger.budget.accounting != self._budget.accounting:
+            raise ValueError(f"run {run} has {self._budget!r}, the ledger another kind of budget, {ledger.budget!r}")
         with self._store.transaction() as execute:
             head = head_of(execute)
             head.check(ledger.privacy)
+            if were_first and head.budget.accounting == "gdp" and execute("SELECT 1 FROM account_lines LIMIT 1"):
+                needed = "a release made elsewhere is resumed before the account has other lines, as it came first"
+                raise ValueError(f"{needed}: {head.name} has some")
             charged, failing, bound, mark = self._amounts(execute)
+            self._check_left(lines, charged)
             cost = exact_sum([charged, *(line.cost for line in lines)])
             delta = exact_sum([failing, *(line.delta for line in lines)])
             if cost > self._budget.limit - self._earlier[0] or delta > self._budget.reserved_delta - self._earlier[1]:
@@ -122,6 +146,14 @@ class Reservation:
             names = "charged = ?, spent = ?, spent_delta = ?, relation = ?, not_private = ?"
             statement = f"UPDATE account_runs SET {names} WHERE run = ?"
             execute(statement, str(cost), *values, mark or ledger.not_private, run)
+
+    def _check_left(self, lines: Sequence[Charge], charged: Fraction) -> None:
+        """Raise ``ValueError`` for a line whose cost counts on more than the run has left."""
+        left = self._budget.limit - self._earlier[0] - charged
+        for line in lines:
+            if line.left is not None and line.left > left:
+                raise ValueError(f"{line.what} on {line.on} counts on more than run {self.entry.run} has left")
+            left -= line.cost
 
     def _amounts(self, execute: Execute) -> tuple[Fraction, Fraction, str, str]:
         """Return the charged amounts, the relation and the mark of the run; `BudgetError` if it is settled."""

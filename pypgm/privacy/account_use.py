@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from pypgm.privacy.account import Account, ChargedRelease
+from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.laws import Stated
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-
-if TYPE_CHECKING:
-    from pypgm.privacy.ledger import Ledger
 
 
 class _Resumable(ChargedRelease, Protocol):
@@ -54,6 +55,43 @@ def charged_to(account: Account | Reservation, ledger: Ledger, privacy: Privacy)
         raise
 
 
+def paid_for(
+    account: Account,
+    what: str,
+    *,
+    epsilon: Number | None = None,
+    delta: Number = 0,
+    rho: Number | None = None,
+    key: str = "",
+) -> AccountEntry:
+    """Enter a release that is made by other means, as one stated step, for good; to be called before it is made.
+
+    Parameters
+    ----------
+    account : Account
+    what : str
+        The release.
+    epsilon, rho : number
+        Exactly one: its guarantee. An account of epsilon and delta takes an epsilon.
+    delta : number
+        The delta of its guarantee, from the `reserved_delta` of the account's budget.
+    key : str
+        A key under which nothing more can be reserved.
+
+    Raises
+    ------
+    BudgetError, ValueError
+        See `Account.reserve`.
+    """
+    how: dict[str, Any] = {name: value for name, value in {"epsilon": epsilon, "rho": rho}.items() if value is not None}
+    budget, law = Budget(**how, reserved_delta=delta), Stated(**how, delta=delta)
+    with account.reserve(budget, what=what, key=key) as run:
+        ledger = Ledger(budget, run.observer)
+        ledger.bind(account.relation)
+        ledger.charge("release", what, law)
+    return run.entry
+
+
 @contextmanager
 def resumed(account: Account | None, release: _Resumable, ledger: Ledger) -> Iterator[Reservation | None]:
     """Context of a run whose ledger begins with the charges of a release; an error ends the run.
@@ -70,8 +108,9 @@ def resumed(account: Account | None, release: _Resumable, ledger: Ledger) -> Ite
     run = account.reserve(ledger.budget, what=what, after=ledger if is_there else None)
     try:
         ledger.bind(release.privacy)
+        run.attach(ledger, has_lines=True)
         if not is_there and ledger.lines:
-            run.enter(ledger, ledger.lines)
+            run.enter(ledger, ledger.lines, were_first=True)
         yield run
     except BaseException:
         run.end()

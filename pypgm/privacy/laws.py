@@ -159,6 +159,8 @@ class Noise(Law):
         least = True, False, False
         values = [None if v is None else _whole(n, v, zero=z) for n, v, z in zip(names, given, least, strict=True)]
         change, threshold, k = values
+        if threshold is not None and k is not None and change is not None and change < k:
+            raise ValueError(f"{k} records a person change a count by {k}, and largest_change is {change}")
         fails = _failure(delta)
         if (threshold is None) != (k is None) or (threshold is not None and change is None):
             raise ValueError(f"{self.name} with a threshold needs the parameters {sorted(names)}")
@@ -319,6 +321,8 @@ class DiscreteLaplace(Noise):
     ) -> None:
         self._set(scale=_amount("scale", scale), sensitivity=_whole("sensitivity", sensitivity, zero=True))
         self._with_threshold((largest_change, threshold, records_per_person), delta)
+        if self.largest_change == 0 < self.sensitivity:
+            raise ValueError("answers that change have a largest_change above 0")
 
     @classmethod
     def for_query(cls, parameter: Number, query: LinearQuery, privacy: Privacy) -> Self:
@@ -340,8 +344,11 @@ class DiscreteLaplace(Noise):
         return laplace_threshold(self.scale, probability)
 
     def is_for(self, query: LinearQuery, privacy: Privacy) -> bool:
-        """Return whether the sensitivity is that of a query."""
-        return self.sensitivity == privacy.l1_sensitivity(query)
+        """Return whether the sensitivity is that of a query, and no answer changes by more than stated."""
+        most = self.largest_change
+        return self.sensitivity == privacy.l1_sensitivity(query) and (
+            most is None or most >= privacy.largest_change(query)
+        )
 
     def cost(self, unit: Unit) -> Fraction:
         """Return the epsilon, D / scale, or half its square if the unit is rho."""

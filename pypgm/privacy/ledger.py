@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from pypgm._base.constraints import one_of
 from pypgm.errors import BudgetError
@@ -158,6 +159,21 @@ class Ledger(LedgerReport):
         if not self._alone and self._budget.accounting == "gdp":
             counts = f"allocation {self._name!r}, made with alone=False, counts on what the whole ledger has left"
             raise ValueError(f"{counts}: a release and a report need a part made without it")
+
+    def epsilon(self, delta: Number | None = None) -> float:
+        """Return the guarantee, as `LedgerReport.epsilon`; ``ValueError`` as `check_alone`."""
+        self.check_alone()
+        return super().epsilon(delta)
+
+    def realised_epsilon(self, delta: Number | None = None) -> float:
+        """Return the epsilon of the charges, as `LedgerReport.realised_epsilon`; ``ValueError`` as `check_alone`."""
+        self.check_alone()
+        return super().realised_epsilon(delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of a report, as `LedgerReport.to_dict`; ``ValueError`` as `check_alone`."""
+        self.check_alone()
+        return super().to_dict()
 
     def snapshot(self) -> LedgerReport:
         """Return the charges so far as a report, which cannot be charged; ``ValueError`` as `check_alone`."""
