@@ -318,9 +318,10 @@ def _scanned(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTabl
 
 def pieces_of(source: Source, schema: Schema) -> Pieces:
     """Return a function that reads columns of a table in pieces, as texts are spelled by a schema."""
+    reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = {name: schema.reading[name] for name in wanted}
+        columns = {name: reading[name] for name in wanted}
         for file in _files_of(source):
             yield from csv_pieces(file, columns, rows) if isinstance(file, CsvFile) else file.pieces(wanted, rows)
 
