@@ -107,9 +107,11 @@ def test_long_lists_of_texts_are_joined(name, monkeypatch):
         data = schema.encode(dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True)))
         for found, expected in zip(source.count(cliques), data.count(cliques), strict=True):
             np.testing.assert_array_equal(found, expected)
-        engine.run(f"UPDATE {made} SET c = 'OTHER' WHERE a = 'Ort 3'") if name != "spark" else engine.add(
-            made, [sql[0]]
-        )
+        source.end_snapshot()
+        if name == "spark":  # whose Parquet tables are not updated
+            engine.add(made, [sql[0]])
+        else:
+            engine.run(f"UPDATE {made} SET c = 'OTHER' WHERE a = 'Ort 3'")
         with pytest.raises(ValueError, match=r"^the table changed while it was counted$"):
             source.count([("c",)])
 
