@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gc
 import math
+import os
 from contextlib import closing
 from decimal import Decimal
 
@@ -19,6 +20,7 @@ from pypgm.data.sources import open_values, streamed
 from pypgm.data.sources.open_values import StreamedValues
 from pypgm.data.sources.opened import opened
 from pypgm.data.sources.source import open_source
+from pypgm.errors import SourceError
 from pypgm.privacy import settle, tally
 from pypgm.privacy.sampler import Sampler
 
@@ -218,6 +220,16 @@ def test_values_of_a_table_that_changed_release_nothing():
     assert len(ledger.lines) == 1
 
 
+def test_a_file_that_was_written_again_after_a_scan_is_noticed(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("word\n" + "tea\n" * 99)
+    read = scan(path, OpenSchema({"word": SET}))
+    path.write_text("word\n" + "oat\n" * 99)
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(ReleaseError):
+        pypgm.synthesize(read, epsilon=9, delta=1e-6)
+
+
 def persons(n_each=4, n=300):
     draw = np.random.default_rng(5)
     return {
@@ -253,7 +265,7 @@ def test_pieces_keep_the_records_that_memory_keeps(monkeypatch):
     kept = values.kept(bytes(16))
     assert sum(counted(kept, "town")[0].values()) == 600
     raw["who"][0] = "p1"  # another record is in the place of one that was kept
-    with pytest.raises(ValueError, match="the table changed while it was counted"):
+    with pytest.raises(SourceError, match="the table changed while it was counted"):
         counted(kept, "town")
 
 

@@ -15,13 +15,14 @@ from pypgm.data.columns.open_columns import OpenColumn, QuantileBins
 from pypgm.data.columns.values import BY_VALUE, Values, as_keys, as_list
 from pypgm.data.schema.person import Selection, blake2b, content_keys
 from pypgm.data.schema.schema import OpenSchema
+from pypgm.data.sources.counted import CHANGED
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import as_columns
-from pypgm.data.sources.source import Relation, Source
-from pypgm.data.sources.streamed import Pieces, kept_in_duckdb, pieces_of
+from pypgm.data.sources.source import Relation
+from pypgm.data.sources.streamed import Pieces, StreamedTable, kept_in_duckdb, pieces_of
+from pypgm.errors import SourceError
 
 _ROWS = 1 << 16  # of a piece
-_CHANGED = "the table changed while it was counted"
 
 Counted: TypeAlias = "tuple[Values, Iterable[int]]"
 """Raw values and the number of records of each; a value may come again."""
@@ -81,7 +82,7 @@ class StreamedValues(OpenValues):
             yield _counted(list(compress(as_list(columns[name]), chosen[0][first : first + len(keys)])))
             first += len(keys)
         if digest.digest() != chosen[1]:
-            raise ValueError(_CHANGED)
+            raise SourceError(CHANGED)
 
     def kept(self, secret: bytes) -> StreamedValues:
         """Return the values in the records that are kept, chosen in one pass."""
@@ -99,14 +100,14 @@ class StreamedValues(OpenValues):
         return part
 
     def _read(self, names: Sequence[str]) -> Iterator[dict[str, Values]]:
-        """Yield the raw values of some columns; ``ValueError`` if the number of records has changed."""
+        """Yield the raw values of some columns; `SourceError` if the number of records has changed."""
         seen = 0
         for piece in self._pieces(list(dict.fromkeys(names)), _ROWS):
             columns = as_columns(piece)
             seen += len(columns[names[0]])
             yield columns
         if seen != self._n_records:
-            raise ValueError(_CHANGED)
+            raise SourceError(CHANGED)
 
 
 class RelationValues(StreamedValues):
@@ -126,11 +127,14 @@ class RelationValues(StreamedValues):
         return StreamedValues(self._schema, Relation(relation).pieces, count)
 
 
-def streamed_values(source: Source, schema: OpenSchema, n_records: int) -> StreamedValues:
-    """Return the values of the open columns of a table that is read in pieces."""
+def streamed_values(table: StreamedTable, schema: OpenSchema) -> StreamedValues:
+    """Return the values of the open columns of a scan, by its schema as it is before they are settled."""
+    source = table.source
     if isinstance(source, Relation):
-        return RelationValues(schema, source, n_records)
-    return StreamedValues(schema, pieces_of(source, schema.provisional), n_records)
+        return RelationValues(schema, source, table.n_records)
+    if source is None:
+        raise ValueError("values of open columns are those of a scan")
+    return StreamedValues(schema, pieces_of(source, schema.provisional, table.versions), table.n_records)
 
 
 def _counted(values: Values) -> Counted:

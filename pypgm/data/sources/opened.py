@@ -152,7 +152,7 @@ def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra:
     known = getattr(table, "source", None)
     layout = Layout() if known is None else known.layout
     if of_table is not None:
-        return Opened(table.again, streamed_values(table.source, of_table, table.n_records), layout)
+        return Opened(table.again, streamed_values(table, of_table), layout)
     return Opened(lambda _: table, layout=layout)
 
 
@@ -186,7 +186,7 @@ def _database(source: DatabaseTable, schema: Schema | OpenSchema, ignore_extra: 
 def _relation(source: Relation, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     table = in_pieces(source, schema.provisional, ignore_extra)
     if isinstance(schema, OpenSchema):
-        return Opened(table.again, streamed_values(source, schema, table.n_records), source.layout)
+        return Opened(table.again, streamed_values(table, schema), source.layout)
     return Opened(lambda _: table, layout=source.layout)
 
 

@@ -84,6 +84,7 @@ class StreamedTable(CountedTable):
     source: Source | None = None  # of a scan
     open_schema: OpenSchema | None = None  # of a scan: until its columns are settled, the schema is a provisional one
     again: Callable[[Schema], StreamedTable]  # reads a scan by another schema
+    versions: Sequence[object] = ()  # of the files of a scan, when it was opened
 
     def __init__(self, pieces: Pieces, names: Sequence[str], schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         super().__init__(as_schema(schema))
@@ -260,14 +261,22 @@ def scan(
     return streamed
 
 
-def in_pieces(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTable:
-    """Return a table that is read in pieces and counted; ``ValueError`` if it does not fit."""
+def in_pieces(
+    source: Source, schema: Schema, ignore_extra: bool, versions: Sequence[object] | None = None
+) -> StreamedTable:
+    """Return a table that is read in pieces and counted; ``ValueError`` if it does not fit.
+
+    The order and the types of columns may differ between its files, which have certain versions, or those of now.
+    """
+    files = _files_of(source)
+    known = [file.version for file in files] if versions is None else versions
     if isinstance(source, Relation):
         streamed: StreamedTable = RelationTable(source, schema, ignore_extra=ignore_extra)
     else:
-        streamed = _scanned(source, schema, ignore_extra)
-    streamed.source = source
-    streamed.again = partial(in_pieces, source, ignore_extra=ignore_extra)
+        names = [_names_in(file, schema, ignore_extra) for file in files]
+        streamed = StreamedTable(pieces_of(source, schema, known), names[0], schema, ignore_extra=ignore_extra)
+    streamed.source, streamed.versions = source, known
+    streamed.again = partial(in_pieces, source, ignore_extra=ignore_extra, versions=known)
     return streamed
 
 
@@ -315,26 +324,32 @@ def _key_in_duckdb(name: str, kind: str) -> str:
     return f"encode(nullif(trim(cast({value} as varchar), '{WHITE_SPACE}'), ''))"
 
 
-def _scanned(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTable:
-    """Return a table in pieces; the order and the types of columns may differ between its files."""
-    names = [_names_in(file, schema, ignore_extra) for file in _files_of(source)]
-    return StreamedTable(pieces_of(source, schema), names[0], schema, ignore_extra=ignore_extra)
-
-
-def pieces_of(source: Source, schema: Schema) -> Pieces:
-    """Return a function that reads columns of a table in pieces, as texts are spelled by a schema."""
+def pieces_of(source: Source, schema: Schema, versions: Sequence[object]) -> Pieces:
+    """Return a function that reads columns of files in pieces, spelled as a schema reads them, while none changes."""
     reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = {name: reading[name] for name in wanted}
-        for file in _files_of(source):
+        for file, version in zip(_files_of(source), versions, strict=True):
+            _check_unchanged(file, version)
             yield from csv_pieces(file, columns, rows) if isinstance(file, CsvFile) else file.pieces(wanted, rows)
+            _check_unchanged(file, version)
 
     return pieces
 
 
 def _files_of(source: Source) -> Sequence[Source]:
     return source.files if isinstance(source, FileList) else [source]
+
+
+def _check_unchanged(file: Source, version: object) -> None:
+    """Raise `SourceError` if a file is gone, or another than when its table was opened."""
+    try:
+        now = file.version
+    except OSError as error:
+        raise SourceError(f"{file.name} cannot be reached any more: {type(error).__name__}") from None
+    if now != version:
+        raise SourceError(f"{file.name} changed while it was counted")
 
 
 def _names_in(file: Source, schema: Schema, ignore_extra: bool) -> list[str]:
