@@ -11,7 +11,7 @@ from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.mechanisms.tables import BEST, prepared
-from pypgm.privacy.account_run import as_account
+from pypgm.privacy.account_use import as_account
 from pypgm.privacy.arguments import one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number

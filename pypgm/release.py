@@ -44,7 +44,7 @@ from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
 from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
-from pypgm.privacy.account_run import resumed
+from pypgm.privacy.account_use import resumed
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger

@@ -22,7 +22,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.mechanisms.related_release import NAMES, RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.mechanisms.tables import BEST, mechanism_named
-from pypgm.privacy.account_run import reserved
+from pypgm.privacy.account_use import reserved
 from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import check_noise

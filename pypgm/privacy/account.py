@@ -2,161 +2,53 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
-import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Protocol
 
 from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
 from pypgm.privacy.account_entry import AccountEntry
+from pypgm.privacy.account_rows import (
+    FORMAT,
+    HEAD,
+    AccountHead,
+    AccountRun,
+    Change,
+    arguments_of,
+    check_key,
+    check_left,
+    head_of,
+    left_of,
+    persons_text,
+    price,
+    runs_of,
+    today,
+)
+from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.account_store import TABLES, Execute, Store, store_at
 from pypgm.privacy.budget import Budget, Unit, own_budget, short
 from pypgm.privacy.charge import Charge
-from pypgm.privacy.laws import Stated
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.rational import exact_sum
-from pypgm.privacy.relation import Privacy, known_by
+from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 
-if TYPE_CHECKING:
-    from pypgm.mechanisms.related_release import RelatedRelease
-    from pypgm.privacy.account_run import Reservation
-    from pypgm.released import Released
-
-_FORMAT = 1
-_COLUMNS = "run, key, what, day, budget, amount, delta, spent, spent_delta, relation, not_private, state, path, digest"
-_HEAD = "format, name, identity, budget, table_name, neighbours, person, relation, state"
+__all__ = ["Account", "AccountRun", "Change", "ChargedRelease"]
 
 
-@dataclass(frozen=True, slots=True)
-class AccountRun:
-    """Run of an account.
-
-    Attributes
-    ----------
-    run : int
-        The number of the run, from 1.
-    key : str
-        The key under which it was reserved; empty for none.
-    what : str
-        The mechanism or learner.
-    day : str
-        The day of the reservation, UTC.
-    budget : Budget
-        The budget of the run.
-    amount, delta : Fraction
-        The amount that was reserved, in the account's unit, and the probability of failure.
-    spent, spent_delta : Fraction
-        The part of these that the lines of the run took so far.
-    is_settled : bool
-        Whether the rest has gone back; until then all of the amount counts as spent.
-    relation : Privacy or None
-        The neighbour relation; None where nothing was charged yet.
-    not_private : str
-        The reason why the run protects nobody; empty if it protects.
-    path, digest : str
-        File of the release and its digest, where `Account.keep` has set them.
-    """
-
-    run: int
-    key: str
-    what: str
-    day: str
-    budget: Budget
-    amount: Fraction
-    delta: Fraction
-    spent: Fraction
-    spent_delta: Fraction
-    is_settled: bool
-    relation: Privacy | None
-    not_private: str
-    path: str
-    digest: str
+class ChargedRelease(Protocol):
+    """Release that may name a run of an account."""
 
     @property
-    def taken(self) -> tuple[Fraction, Fraction]:
-        """The amount and the probability of failure that nobody else can have."""
-        return (self.spent, self.spent_delta) if self.is_settled else (self.amount, self.delta)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, rationals as "a/b"."""
-        return {
-            "run": self.run,
-            **({"key": self.key} if self.key else {}),
-            "what": self.what,
-            "day": self.day,
-            "budget": _arguments(self.budget),
-            "state": "settled" if self.is_settled else "reserved",
-            **{name: str(getattr(self, name)) for name in ("amount", "delta", "spent", "spent_delta")},
-            **({} if self.relation is None else {"privacy": self.relation.to_dict()}),
-            **{name: value for name in ("not_private", "path", "digest") if (value := getattr(self, name))},
-        }
-
-
-class Change(NamedTuple):
-    """Line of an account's history that is no run: its day, what was done, by whom and why."""
-
-    day: str
-    what: str
-    by: str
-    why: str
-
-
-class _Head(NamedTuple):
-    """The account's own line."""
-
-    format: int
-    name: str
-    identity: str
-    budget_text: str
-    table: str
-    neighbours: str
-    person_text: str
-    relation_text: str
-    state: str
+    def account(self) -> AccountEntry | None:
+        """The run, if the release was charged to an account."""
 
     @property
-    def budget(self) -> Budget:
-        return _budget(self.budget_text)
-
-    @property
-    def person(self) -> tuple[str, ...] | None:
-        return tuple(json.loads(self.person_text)) if self.person_text else None
-
-    @property
-    def relation(self) -> Privacy | None:
-        return _relation(self.relation_text)
-
-    def check_table(self, table: str | None) -> None:
-        """Raise ``ValueError`` for another table, if one is named."""
-        if table and self.table and table != self.table:
-            raise ValueError(f"{self.name} is for the table {self.table!r}, the run is on {table!r}")
-
-    def check(self, privacy: Privacy) -> None:
-        """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
-        first, columns = self.relation, self.person
-        wanted = self.neighbours or (first.neighbours if first else privacy.neighbours)
-        if privacy.neighbours != wanted:
-            raise ValueError(f"{self.name} is for neighbours={wanted!r}, the run has {privacy.neighbours!r}")
-        if columns is None and first is not None:
-            columns = first.person
-        if columns is not None and privacy.person != columns:
-            raise ValueError(
-                f"{self.name} protects {_persons(columns)}, the schema of the run {_persons(privacy.person)}: "
-                "a schema names the column by person="
-            )
-        if first is None or first.person:  # where a person is named, all records of theirs are protected
-            return
-        if privacy.records_per_person < first.records_per_person or (first.is_of_people and not privacy.is_of_people):
-            needed = f"{self.name} protects persons with up to {first.records_per_person} records"
-            least = f"records_per_person={first.records_per_person} or more"
-            raise ValueError(f"{needed}, the run {privacy.sentence}: state {least} in the schema")
+    def ledger(self) -> LedgerReport:
+        """The charges of the release."""
 
 
 class Account:
@@ -227,7 +119,7 @@ class Account:
                 if wanted is None:
                     raise FileNotFoundError(f"no account in {self._store.name}: pass budget= to create one")
                 self._fill(execute, wanted, table, columns, neighbours)
-            head = _head(execute)
+            head = head_of(execute)
         values: dict[str, tuple[object, object]] = {"budget": (wanted, head.budget), "table": (table, head.table)}
         values |= {"person": (columns, head.person), "neighbours": (neighbours, head.neighbours)}
         for name, (given, kept) in values.items():
@@ -246,18 +138,18 @@ class Account:
         for statement in TABLES:
             execute(statement)
         columns = "" if person is None else json.dumps(person)
-        kept = json.dumps(_arguments(budget))
-        values = (_FORMAT, self._store.name, secrets.token_hex(8), kept, table or "", neighbours or "", columns, "")
-        execute(f"INSERT INTO account ({_HEAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values, "open")
+        kept = json.dumps(arguments_of(budget))
+        values = (FORMAT, self._store.name, os.urandom(8).hex(), kept, table or "", neighbours or "", columns, "")
+        execute(f"INSERT INTO account ({HEAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values, "open")
         _note(execute, f"created with {budget!r}", "", "")
 
-    def _read(self) -> tuple[_Head, tuple[AccountRun, ...]]:
+    def _read(self) -> tuple[AccountHead, tuple[AccountRun, ...]]:
         with self._store.transaction(reads=True) as execute:
-            return _head(execute), _runs(execute)
+            return head_of(execute), runs_of(execute)
 
-    def _first(self) -> _Head:
+    def _first(self) -> AccountHead:
         with self._store.transaction(reads=True) as execute:
-            return _head(execute)
+            return head_of(execute)
 
     @property
     def name(self) -> str:
@@ -320,7 +212,7 @@ class Account:
     def remaining(self) -> Fraction:
         """Return the amount that a new run can reserve, in the account's unit; 0 once closed."""
         head, runs = self._read()
-        return Fraction(0) if head.state == "closed" else _left(head.budget, runs)[0]
+        return Fraction(0) if head.state == "closed" else left_of(head.budget, runs)[0]
 
     def reserve(
         self, budget: Budget, *, what: str, key: str = "", table: str | None = None, after: LedgerReport | None = None
@@ -364,24 +256,22 @@ class Account:
         >>> account.remaining()
         Fraction(1, 1)
         """
-        from pypgm.privacy.account_run import Reservation
-
-        kept, token = own_budget(budget), secrets.token_hex(8)
+        kept, token = own_budget(budget), os.urandom(8).hex()
         earlier = (Fraction(0), Fraction(0)) if after is None else (after.spent(), after.spent_delta())
         with self._store.transaction() as execute:
-            head, runs = _head(execute), _runs(execute)
+            head, runs = head_of(execute), runs_of(execute)
             head.check_table(table)
             if head.state == "closed":
                 raise BudgetError(f"{head.name} is closed: nothing more can be reserved")
-            _check_key(head, runs, key)
-            left, left_delta = _left(head.budget, runs)
+            check_key(head, runs, key)
+            left, left_delta = left_of(head.budget, runs)
             amount = price(kept, head.budget, left, earlier[0])
             delta = kept.reserved_delta - earlier[1]
-            _check_left(head, runs, amount, left, "")
-            _check_left(head, runs, delta, left_delta, " in probabilities of failure (reserved_delta of its budget)")
+            check_left(head, runs, amount, left, "")
+            check_left(head, runs, delta, left_delta, " in probabilities of failure (reserved_delta of its budget)")
             run = len(runs) + 1
-            kinds = {"run": run, "token": token, "key": key, "what": what, "day": _today()}
-            kinds |= {"budget": json.dumps(_arguments(kept)), "amount": str(amount), "delta": str(delta)}
+            kinds = {"run": run, "token": token, "key": key, "what": what, "day": today()}
+            kinds |= {"budget": json.dumps(arguments_of(kept)), "amount": str(amount), "delta": str(delta)}
             kinds |= {
                 "charged": "0",
                 "spent": "0",
@@ -394,7 +284,7 @@ class Account:
             marks = ", ".join("?" * len(kinds))
             execute(f"INSERT INTO account_runs ({', '.join(kinds)}) VALUES ({marks})", *kinds.values())
         entry = AccountEntry(head.name, head.identity, run, head.budget.unit, amount)
-        return Reservation(self, head, entry, token=token, budget=kept, earlier=earlier)
+        return Reservation(self._store, head, entry, token=token, budget=kept, earlier=earlier)
 
     def check(self, privacy: Privacy) -> None:
         """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
@@ -425,10 +315,10 @@ class Account:
         with self._store.transaction() as execute:
             _check_reason(by, why)
             if not execute("SELECT 1 FROM account_runs WHERE run = ? AND state = 'open'", run):
-                raise ValueError(f"{_head(execute).name} has no open run {run}")
+                raise ValueError(f"{head_of(execute).name} has no open run {run}")
             execute("UPDATE account_runs SET state = 'settled', token = '' WHERE run = ?", run)
             _note(execute, f"settled run {run}", by, why)
-            return next(other for other in _runs(execute) if other.run == run)
+            return next(other for other in runs_of(execute) if other.run == run)
 
     def widen(self, budget: Budget, *, by: str, why: str) -> None:
         """Replace the budget by a larger one of the same kind.
@@ -450,7 +340,7 @@ class Account:
         """
         wanted = own_budget(budget)
         with self._store.transaction() as execute:
-            head = _head(execute)
+            head = head_of(execute)
             _check_reason(by, why)
             if head.state == "closed":
                 raise BudgetError(f"{head.name} is closed")
@@ -458,7 +348,7 @@ class Account:
                 raise ValueError(f"{head.name} has {head.budget!r}, {budget!r} is of another kind")
             if wanted.limit < head.budget.limit or wanted.reserved_delta < head.budget.reserved_delta:
                 raise ValueError(f"{head.name} has {head.budget!r}, {budget!r} is less")
-            execute("UPDATE account SET budget = ?", json.dumps(_arguments(wanted)))
+            execute("UPDATE account SET budget = ?", json.dumps(arguments_of(wanted)))
             _note(execute, f"widened from {head.budget!r} to {wanted!r}", by, why)
 
     def close(self, *, by: str, why: str) -> None:
@@ -471,7 +361,7 @@ class Account:
         """
         with self._store.transaction() as execute:
             _check_reason(by, why)
-            if _head(execute).state != "closed":
+            if head_of(execute).state != "closed":
                 execute("UPDATE account SET state = 'closed'")
                 _note(execute, "closed", by, why)
 
@@ -490,7 +380,7 @@ class Account:
         with self._store.transaction() as execute:
             execute("UPDATE account_runs SET path = ?, digest = ? WHERE run = ?", os.fspath(path), digest, run)
 
-    def check_release(self, release: Released | RelatedRelease) -> str:
+    def check_release(self, release: ChargedRelease) -> str:
         """Return a sentence on the run of a release; raise if this account does not have it.
 
         Raises
@@ -523,7 +413,7 @@ class Account:
         table = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         spent = exact_sum(run.spent for run in runs if run.is_settled)
         held = exact_sum(run.amount for run in runs if not run.is_settled)
-        left = "closed" if head.state == "closed" else f"{short(_left(head.budget, runs)[0])} left"
+        left = "closed" if head.state == "closed" else f"{short(left_of(head.budget, runs)[0])} left"
         amounts = f"{short(spent)} spent, {short(held)} reserved, {left} of {unit} {short(head.budget.limit)}"
         changes = (f"{c.day}  {escaped(c.what)}{f', by {c.by}: {c.why}' if c.by else ''}" for c in self.changes())
         first = f"{escaped(head.name)}: {head.budget!r}{_scope(head)}"
@@ -536,7 +426,7 @@ class Account:
         return {
             "name": head.name,
             "identity": head.identity,
-            "budget": _arguments(head.budget),
+            "budget": arguments_of(head.budget),
             "unit": head.budget.unit,
             "limit": str(head.budget.limit),
             **({"table": head.table} if head.table else {}),
@@ -544,80 +434,14 @@ class Account:
             **({} if head.person is None else {"person": list(head.person)}),
             **relation,
             "state": head.state,
-            "remaining": str(Fraction(0) if head.state == "closed" else _left(head.budget, runs)[0]),
+            "remaining": str(Fraction(0) if head.state == "closed" else left_of(head.budget, runs)[0]),
             "runs": [run.to_dict() | {"lines": [line.to_dict() for line in self.lines(run.run)]} for run in runs],
             "changes": [change._asdict() for change in self.changes()],
         }
 
     def __repr__(self) -> str:
         head, runs = self._read()
-        return f"Account({head.name}: {head.budget!r}, {len(runs)} runs, {short(_left(head.budget, runs)[0])} left)"
-
-
-def price(budget: Budget, whole: Budget, left: Fraction, earlier: Fraction = Fraction(0)) -> Fraction:
-    """Return what a run's budget costs an account of which some is left; ``ValueError`` where they do not compose.
-
-    Equal kinds add up, and mu^2 / 2 of Gaussian differential privacy is as much rho. A pure run in an account that is
-    not is one step of its epsilon.
-
-    Examples
-    --------
-    >>> price(Budget(epsilon="1/2"), Budget(rho=1), Fraction(1))
-    Fraction(1, 8)
-    """
-    kinds = budget.accounting, whole.accounting
-    if kinds[0] == kinds[1] or kinds == ("gdp", "zcdp"):
-        return budget.limit - earlier
-    if kinds[0] == "pure":
-        if earlier:
-            raise ValueError("a pure release in an account with delta is one step: it cannot be resumed there")
-        in_gdp = left if kinds[1] == "gdp" else None
-        return Charge("run", "records", Stated(epsilon=budget.limit), unit=whole.unit, left=in_gdp).cost
-    if kinds[1] == "pure":
-        raise ValueError(f"the account's {whole!r} is pure, the run's {budget!r} is not: give the run an epsilon alone")
-    raise ValueError(f"the account has {whole!r}, whose runs are given epsilon and delta: {budget!r} has no such bound")
-
-
-def _head(execute: Execute) -> _Head:
-    head = _Head(*execute(f"SELECT {_HEAD} FROM account")[0])
-    if head.format != _FORMAT:
-        raise ValueError(f"{head.name} has format {head.format}, which another version of pypgm wrote: use that one")
-    return head
-
-
-def _runs(execute: Execute) -> tuple[AccountRun, ...]:
-    return tuple(map(_run, execute(f"SELECT {_COLUMNS} FROM account_runs ORDER BY run")))
-
-
-def _run(row: tuple[Any, ...]) -> AccountRun:
-    run, key, what, day, text, *amounts, relation, not_private, state, path, digest = row
-    budget, (amount, delta, spent, spent_delta) = _budget(text), map(Fraction, amounts)
-    return AccountRun(
-        run, key, what, day, budget, amount, delta, spent, spent_delta, state == "settled",
-        _relation(relation), not_private, path, digest,
-    )  # fmt: skip
-
-
-def _left(budget: Budget, runs: Sequence[AccountRun]) -> tuple[Fraction, Fraction]:
-    """Return the amount and the probability of failure that no run has."""
-    taken = [run.taken for run in runs]
-    return budget.limit - exact_sum(t for t, _ in taken), budget.reserved_delta - exact_sum(d for _, d in taken)
-
-
-def _check_left(head: _Head, runs: Sequence[AccountRun], amount: Fraction, left: Fraction, kind: str) -> None:
-    if amount <= left:
-        return
-    held = [str(run.run) for run in runs if not run.is_settled]
-    advice = f"; open runs hold theirs ({', '.join(held)}): settle those whose process has ended" if held else ""
-    unit = "delta" if kind else head.budget.unit
-    raise BudgetError(f"a run needs {unit} {short(amount)} of {head.name}, {short(left)} is left{kind}{advice}")
-
-
-def _check_key(head: _Head, runs: Sequence[AccountRun], key: str) -> None:
-    for run in runs:
-        if key and run.key == key and (run.digest or not run.is_settled):
-            state = "has a release" if run.digest else "is open: at work, or to be settled"
-            raise ValueError(f"run {run.run} of {head.name} has the same key, and {state}")
+        return f"Account({head.name}: {head.budget!r}, {len(runs)} runs, {short(left_of(head.budget, runs)[0])} left)"
 
 
 def _check_reason(by: str, why: str) -> None:
@@ -627,7 +451,7 @@ def _check_reason(by: str, why: str) -> None:
 
 def _note(execute: Execute, what: str, by: str, why: str) -> None:
     ((number,),) = execute("SELECT COUNT(*) + 1 FROM account_changes")
-    execute("INSERT INTO account_changes VALUES (?, ?, ?, ?, ?)", number, _today(), what, by, why)
+    execute("INSERT INTO account_changes VALUES (?, ?, ?, ?, ?)", number, today(), what, by, why)
 
 
 def _row(run: AccountRun) -> tuple[str, str, str, str, str]:
@@ -635,30 +459,8 @@ def _row(run: AccountRun) -> tuple[str, str, str, str, str]:
     return str(run.run), escaped(run.what), run.day, state, short(run.taken[0])
 
 
-def _scope(head: _Head) -> str:
+def _scope(head: AccountHead) -> str:
     """Return the table and the protected unit of an account as text."""
     table = f", table {escaped(head.table)}" if head.table else ""
-    stated = f", protects {_persons(head.person or ())}" if head.person else ""
+    stated = f", protects {persons_text(head.person or ())}" if head.person else ""
     return table + (f", protects {head.relation.sentence}" if head.relation is not None else stated)
-
-
-def _persons(columns: Sequence[str]) -> str:
-    return f"persons {known_by(columns)[:-2]}" if columns else "no persons named by a column"
-
-
-def _today() -> str:
-    """Return the day: no finer time, which might depend on how long records took to read."""
-    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-
-
-def _arguments(budget: Budget) -> dict[str, str]:
-    return {name: str(value) for name, value in budget.arguments().items()}
-
-
-@lru_cache(maxsize=1024)
-def _budget(text: str) -> Budget:
-    return Budget(**json.loads(text))
-
-
-def _relation(text: str) -> Privacy | None:
-    return Privacy(**json.loads(text)) if text else None

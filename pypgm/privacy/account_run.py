@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypgm.errors import BudgetError, warn_caller
-from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
-from pypgm.privacy.account_store import Execute
+from pypgm.privacy.account_rows import AccountHead, head_of
+from pypgm.privacy.account_store import Execute, Store
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.observer import Observer, the_observer
@@ -20,9 +19,7 @@ from pypgm.privacy.rational import exact_sum
 from pypgm.privacy.relation import Privacy
 
 if TYPE_CHECKING:
-    from pypgm.privacy.account import _Head
     from pypgm.privacy.ledger import Ledger
-    from pypgm.released import Released
 
 
 class Reservation:
@@ -37,19 +34,19 @@ class Reservation:
         account.
     """
 
-    __slots__ = ("_account", "_budget", "_earlier", "_head", "_process", "_token", "_within", "entry")
+    __slots__ = ("_budget", "_earlier", "_head", "_process", "_store", "_token", "_within", "entry")
 
     def __init__(
         self,
-        account: Account,
-        head: _Head,
+        store: Store,
+        head: AccountHead,
         entry: AccountEntry,
         *,
         token: str,
         budget: Budget,
         earlier: tuple[Fraction, Fraction],
     ) -> None:
-        self._account, self._head, self._token, self._budget, self._earlier = account, head, token, budget, earlier
+        self._store, self._head, self._token, self._budget, self._earlier = store, head, token, budget, earlier
         self._within, self._process = "", os.getpid()
         self.entry = entry
 
@@ -78,7 +75,7 @@ class Reservation:
     def within(self, name: str) -> Reservation:
         """Return the same reservation, whose lines stand under a name, for one of several tables of the run."""
         how: dict[str, Any] = {"token": self._token, "budget": self._budget, "earlier": self._earlier}
-        part = Reservation(self._account, self._head, self.entry, **how)
+        part = Reservation(self._store, self._head, self.entry, **how)
         part._within = name
         return part
 
@@ -102,13 +99,11 @@ class Reservation:
         OSError
             If the account cannot be reached; whether the lines stand there is then unknown, and they count.
         """
-        from pypgm.privacy import account as accounts
-
         if ledger.privacy is None:
             raise ValueError("a charge to an account needs a neighbour relation: ledger.bind(Privacy(...)), or a table")
         run = self.entry.run
-        with self._account._store.transaction() as execute:
-            head = accounts._head(execute)
+        with self._store.transaction() as execute:
+            head = head_of(execute)
             head.check(ledger.privacy)
             charged, failing, bound, mark = self._amounts(execute)
             cost = exact_sum([charged, *(line.cost for line in lines)])
@@ -141,7 +136,7 @@ class Reservation:
         """Give back what was not charged, for good; nothing if the run is settled already."""
         if self._process != os.getpid():  # a forked child: the run is its parent's
             return
-        with self._account._store.transaction() as execute:
+        with self._store.transaction() as execute:
             execute(
                 "UPDATE account_runs SET state = 'settled' WHERE run = ? AND token = ?", self.entry.run, self._token
             )
@@ -186,69 +181,3 @@ class _Entering(Observer):
     def allocated(self, ledger: object, part: object) -> None:
         """Pass an allocation on."""
         self._next().allocated(ledger, part)
-
-
-def as_account(given: object) -> Account | Reservation | None:
-    """Return the argument of an account; ``TypeError`` for anything else, such as its path."""
-    if given is None or isinstance(given, Account | Reservation):
-        return given
-    raise TypeError(f"account needs a pypgm.Account, got {type(given).__name__}: pypgm.Account(path) opens one")
-
-
-def charged_to(account: Account | Reservation, ledger: Ledger, privacy: Privacy) -> Reservation:
-    """Return the reservation to whose account a ledger is charged from now on: a new one of its budget, or the given.
-
-    Raises
-    ------
-    BudgetError
-        If the account has less than the budget left.
-    ValueError
-        If the account is for another relation, or the ledger has lines that it does not know.
-    """
-    if isinstance(account, Reservation):
-        account.check(privacy)
-        account.attach(ledger)
-        return account
-    if ledger.lines:
-        raise ValueError("the ledger has charges that the account does not know: pass a new one, or use release.resume")
-    run = account.reserve(ledger.budget, what="private table")
-    try:
-        return charged_to(run, ledger, privacy)
-    except BaseException:
-        run.end()
-        raise
-
-
-@contextmanager
-def resumed(account: Account | None, release: Released, ledger: Ledger) -> Iterator[Reservation | None]:
-    """Context of a run whose ledger begins with the charges of a release; an error ends the run.
-
-    Where the release is of the same account, its charges stand there and are not entered again.
-    """
-    if account is None:
-        yield None
-        return
-    if not isinstance(account, Account):
-        raise TypeError(f"account needs a pypgm.Account, got {type(account).__name__}")
-    is_there = release.account is not None and release.account.identity == account.identity
-    what = f"{release.mechanism}, resumed"
-    run = account.reserve(ledger.budget, what=what, after=ledger if is_there else None)
-    try:
-        ledger.bind(release.privacy)
-        if not is_there and ledger.lines:
-            run.enter(ledger, ledger.lines)
-        yield run
-    except BaseException:
-        run.end()
-        raise
-
-
-@contextmanager
-def reserved(given: object, budget: Budget, what: str) -> Iterator[Reservation | None]:
-    """Context of one run: what it reserved in an account, if there is one; settled at its end if it is made here."""
-    account = as_account(given)
-    if not isinstance(account, Account):
-        yield account
-        return
-    with account.reserve(budget, what=what) as reservation:
-        yield reservation

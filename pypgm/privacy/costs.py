@@ -19,13 +19,15 @@ _SMALL = Fraction(1, 1 << 20)  # for which three terms of the variance are exact
 _STEPS = 6
 _NEWTON = Fraction(1, 1 << 46)  # above the rounding of the last step
 _DEAREST = Fraction(73, 30)  # at least mu^2 for a change of 1, by the sharp bound, at the least variance
+_BELOW = 8 - _DEAREST  # by which mu^2 is below 4 / variance, for smaller variances
 
 
 @lru_cache(maxsize=1024)
 def gaussian_cost(variance: Fraction, squared_sensitivity: int) -> Fraction:
     """Return the cost of discrete Gaussian noise on integers: D / 2 times mu^2 for a change of 1.
 
-    For a variance v of at least 1/2, mu^2 is at most 1 / v + 1 / (12 v^2) + 1 / (80 v^3); below it is at most 4 / v.
+    For a variance v of at least 1/2, mu^2 is at most 1 / v + 1 / (12 v^2) + 1 / (80 v^3); below, it is at most as much
+    more than at 1/2 as 4 / v is.
 
     Examples
     --------
@@ -35,7 +37,7 @@ def gaussian_cost(variance: Fraction, squared_sensitivity: int) -> Fraction:
     if squared_sensitivity == 0:
         return Fraction(0)
     if variance < _LEAST_VARIANCE:
-        return significant_up(2 * squared_sensitivity / variance, BITS)
+        return significant_up(squared_sensitivity * (4 / variance - _BELOW) / 2, BITS)
     squared_mu = (1 + (1 + Fraction(3, 20) / variance) / (12 * variance)) / variance
     return significant_up(squared_sensitivity * squared_mu / 2, BITS)
 
@@ -50,7 +52,7 @@ def gaussian_variance(amount: Fraction, squared_sensitivity: int) -> Fraction:
     """
     squared_mu = 2 * amount * _SLACK / squared_sensitivity
     if squared_mu > _DEAREST:
-        return min(4 / squared_mu, _LEAST_VARIANCE)
+        return 4 / (squared_mu + _BELOW)
     if squared_mu < _SMALL:
         return 1 / squared_mu + Fraction(1, 12) + squared_mu / 50
     wanted = float(squared_mu)

@@ -18,7 +18,8 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.access import ChargedNoise, TableAccess
 from pypgm.privacy.account import Account
 from pypgm.privacy.account_entry import AccountEntry
-from pypgm.privacy.account_run import Reservation, as_account, charged_to
+from pypgm.privacy.account_run import Reservation
+from pypgm.privacy.account_use import as_account, charged_to
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector

@@ -18,7 +18,7 @@ from pypgm.data.sources.opened import Opened, Records, opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
 from pypgm.errors import table_checked
-from pypgm.privacy.account_run import as_account, charged_to, reserved
+from pypgm.privacy.account_use import as_account, charged_to, reserved
 from pypgm.privacy.arguments import as_budget, one_relation, relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed

@@ -47,7 +47,8 @@ def test_the_noise_is_that_of_the_best_shares():
     assert [m.clique for m in release.measurements] == list(best.cliques)
     rho = float(release.ledger.budget.limit)
     for m, share in zip(release.measurements, best.shares, strict=True):
-        assert m.stddev == pytest.approx(math.sqrt(1 / (2 * rho * share)), rel=1e-6)
+        variance = 1 / (2 * rho * share)
+        assert m.stddev == pytest.approx(math.sqrt(variance + 1 / 12), rel=1e-4)
 
 
 @pytest.mark.parametrize("strategy", ["marginals", "contrasts"])

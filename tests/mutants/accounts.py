@@ -7,20 +7,20 @@ from operators import never
 from selfcheck.accounts import check_accounts
 
 MUTANTS = {
-    "an account never refuses a run": at("privacy.account:_check_left", check_accounts, "overdrawn ledger")(
+    "an account never refuses a run": at("privacy.account_rows:check_left", check_accounts, "overdrawn ledger")(
         "amount <= left", "True"
     ),
-    "what a run reserves is compared as a float": at("privacy.account:_check_left", check_accounts, "overdrawn ledger")(
-        "amount <= left", "float(amount) <= float(left)"
-    ),
-    "open runs hold only what they charged": at("privacy.account:AccountRun.taken", check_accounts, "ledger sums")(
+    "what a run reserves is compared as a float": at(
+        "privacy.account_rows:check_left", check_accounts, "overdrawn ledger"
+    )("amount <= left", "float(amount) <= float(left)"),
+    "open runs hold only what they charged": at("privacy.account_rows:AccountRun.taken", check_accounts, "ledger sums")(
         "self.is_settled", "True"
     ),
-    "a settled run gives back what it charged": at("privacy.account:AccountRun.taken", check_accounts, "ledger sums")(
-        "self.spent", "Fraction(0)"
-    ),
+    "a settled run gives back what it charged": at(
+        "privacy.account_rows:AccountRun.taken", check_accounts, "ledger sums"
+    )("self.spent", "Fraction(0)"),
     "a settled run gives back the delta that it charged": at(
-        "privacy.account:AccountRun.taken", check_accounts, "overdrawn ledger"
+        "privacy.account_rows:AccountRun.taken", check_accounts, "overdrawn ledger"
     )("self.spent_delta", "Fraction(0)"),
     "a run charges more than it reserved": at(
         "privacy.account_run:Reservation.enter", check_accounts, "overdrawn ledger"
@@ -45,13 +45,15 @@ MUTANTS = {
         "price(X, Y, Z, earlier[0])", "price(X, Y, Z, earlier[0]) if not earlier[0] else Fraction(0)"
     ),
     "a release is resumed in another account for nothing": at(
-        "privacy.account_run:resumed", check_accounts, "second budget"
+        "privacy.account_use:resumed", check_accounts, "second budget"
     )("not is_there and ledger.lines", "False"),
-    "an account takes other neighbours": at("privacy.account:_Head.check", check_accounts, "mark lost")(never()),
-    "an account takes other persons": at("privacy.account:_Head.check", check_accounts, "mark lost")(
+    "an account takes other neighbours": at("privacy.account_rows:AccountHead.check", check_accounts, "mark lost")(
+        never()
+    ),
+    "an account takes other persons": at("privacy.account_rows:AccountHead.check", check_accounts, "mark lost")(
         "columns is not None and privacy.person != columns", "False"
     ),
-    "an account takes fewer records a person": at("privacy.account:_Head.check", check_accounts, "mark lost")(
-        "privacy.records_per_person < X", "False"
-    ),
+    "an account takes fewer records a person": at(
+        "privacy.account_rows:AccountHead.check", check_accounts, "mark lost"
+    )("privacy.records_per_person < X", "False"),
 }

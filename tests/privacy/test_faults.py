@@ -25,14 +25,36 @@ FAULTS = {
     "failing rename": (2, [0]),
 }
 
+# A fault of a command, how many calls meet it, and the exit statuses that they may end with.
+OF_COMMANDS = {
+    "SIGKILL": (15, {-9}),
+    "SIGTERM": (15, {0, 5}),
+    "full disk": (8, {0, 6}),
+    "failing rename": (6, {0, 6}),
+    "read-only folder": (2, {2}),
+}
+
+
+def lines_of(script, *arguments):
+    command = [sys.executable, "-W", "ignore", str(TESTS / script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=TESTS.parent)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("fault", OF_COMMANDS)
+def test_whatever_happens_to_a_command_the_next_one_ends_well_and_pays_once(fault, tmp_path):
+    n_calls, expected = OF_COMMANDS[fault]
+    statuses = [int(status) for status in lines_of("dying_commands.py", tmp_path, fault, 1, n_calls)[-1].split()]
+    assert len(statuses) == n_calls
+    assert set(statuses) <= expected
+    assert any(statuses)
+
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_whatever_happens_to_a_run_its_account_covers_what_is_out(fault, tmp_path):
     n_runs, expected = FAULTS[fault]
-    command = [sys.executable, "-W", "ignore", str(TESTS / "dying.py"), str(tmp_path), fault, "1", str(n_runs)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=TESTS.parent)
-    assert done.returncode == 0, done.stderr
-    n_ended_well, n_lines, n_settled = map(int, done.stdout.split())
+    n_ended_well, n_lines, n_settled = map(int, lines_of("dying.py", tmp_path, fault, 1, n_runs)[-1].split())
     assert n_ended_well in expected
     assert n_lines > 500
     assert n_settled > n_runs // 4

@@ -318,36 +318,42 @@ class audited:  # noqa: N801 - it stands where functions do
         region_release().report_html(path, audit=path.with_suffix(".json"))
 
 
+@pytest.fixture(scope="module")
+def browser():
+    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with sync.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield opened
+        opened.close()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 @pytest.mark.parametrize("made", [wide_release, *KINDS, compared, audited])
-def test_in_a_browser(made, tmp_path):
+def test_in_a_browser(made, browser, tmp_path):
     """No message, no request, nothing to scroll sideways on a telephone, and it prints."""
-    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     found = made()
     found.report_html(tmp_path / "report.html")
     address = (tmp_path / "report.html").as_uri()
     heard = []
-    with sync.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        for width in (380, 1200):
-            for scheme in ("light", "dark"):
-                context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-                page = context.new_page()
-                page.on("console", lambda message: heard.append(message.text))
-                page.on("pageerror", lambda error: heard.append(str(error)))
-                page.on("request", lambda request: heard.append(request.url))
-                page.goto(address)
-                for is_open in ("false", "true"):
-                    page.evaluate(f"document.querySelectorAll('details').forEach(d => d.open = {is_open})")
-                    assert page.evaluate("document.documentElement.scrollWidth") <= width
-                    outside = "[...document.querySelectorAll('main *')].map(e => e.getBoundingClientRect().right)"
-                    assert max(page.evaluate(outside)) <= width + 1
-                context.close()
-        page = browser.new_page()
-        page.goto(address)
-        assert page.pdf()[:5] == b"%PDF-"
-        browser.close()
+    for width in (380, 1200):
+        for scheme in ("light", "dark"):
+            context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+            page = context.new_page()
+            page.on("console", lambda message: heard.append(message.text))
+            page.on("pageerror", lambda error: heard.append(str(error)))
+            page.on("request", lambda request: heard.append(request.url))
+            page.goto(address)
+            for is_open in ("false", "true"):
+                page.evaluate(f"document.querySelectorAll('details').forEach(d => d.open = {is_open})")
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                outside = "[...document.querySelectorAll('main *')].map(e => e.getBoundingClientRect().right)"
+                assert max(page.evaluate(outside)) <= width + 1
+            context.close()
+    page = browser.new_page()
+    page.goto(address)
+    assert page.pdf()[:5] == b"%PDF-"
+    page.close()
     assert [text for text in heard if text != address] == []
 
 

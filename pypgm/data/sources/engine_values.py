@@ -48,10 +48,10 @@ class EngineValues(OpenValues):
             if is_text:
                 key = value if self._has_bytes else bytes_of(self._ibis, self._engine, value)
                 for texts, counts in self._groups(records, key):
-                    yield [None if text is None else bytes.fromhex(text).decode() for text in texts], counts
+                    yield [bytes.fromhex(text).decode() for text in texts], counts
             elif not isinstance(column, QuantileBins):
                 for values, counts in self._groups(records, _exported(value)):
-                    yield [Decimal(v) if v and value.type().is_decimal() else v for v in values], counts
+                    yield [Decimal(v) if value.type().is_decimal() else v for v in values], counts
 
     def below(self, name: str, column: QuantileBins, points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return how many numbers are below each point, and last how many there are, by counts of the cells between."""
@@ -108,8 +108,12 @@ class EngineValues(OpenValues):
         return self._ibis.cases(*too_large, (is_tiny, near_zero), else_=place)
 
     def _groups(self, records: Expression, key: Expression) -> Iterator[tuple[list[Any], list[int]]]:
-        """Yield the groups of equal keys, and the number of records of each, some at a time."""
+        """Yield the groups of equal keys, and the number of records of each, some at a time; NULL is left out.
+
+        Spark's client would make doubles of integers beside it.
+        """
         keys = records.select(key=key)
+        keys = keys.filter(keys.key.notnull())
         counted = keys.group_by("key").aggregate(n=keys.count())
         groups = self._connection.read("counting in the engine", counted.to_pyarrow)
         for batch in groups.to_batches(_ROWS):

@@ -1,0 +1,89 @@
+"""Runs that are charged to an account: of a learner, of a private table, of a resumed release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from pypgm.privacy.account import Account, ChargedRelease
+from pypgm.privacy.account_run import Reservation
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.relation import Privacy
+
+if TYPE_CHECKING:
+    from pypgm.privacy.ledger import Ledger
+
+
+class _Resumable(ChargedRelease, Protocol):
+    @property
+    def privacy(self) -> Privacy: ...
+
+    @property
+    def mechanism(self) -> str: ...
+
+
+def as_account(given: object) -> Account | Reservation | None:
+    """Return the argument of an account; ``TypeError`` for anything else, such as its path."""
+    if given is None or isinstance(given, Account | Reservation):
+        return given
+    raise TypeError(f"account needs a pypgm.Account, got {type(given).__name__}: pypgm.Account(path) opens one")
+
+
+def charged_to(account: Account | Reservation, ledger: Ledger, privacy: Privacy) -> Reservation:
+    """Return the reservation to whose account a ledger is charged from now on: a new one of its budget, or the given.
+
+    Raises
+    ------
+    BudgetError
+        If the account has less than the budget left.
+    ValueError
+        If the account is for another relation, or the ledger has lines that it does not know.
+    """
+    if isinstance(account, Reservation):
+        account.check(privacy)
+        account.attach(ledger)
+        return account
+    if ledger.lines:
+        raise ValueError("the ledger has charges that the account does not know: pass a new one, or use release.resume")
+    run = account.reserve(ledger.budget, what="private table")
+    try:
+        return charged_to(run, ledger, privacy)
+    except BaseException:
+        run.end()
+        raise
+
+
+@contextmanager
+def resumed(account: Account | None, release: _Resumable, ledger: Ledger) -> Iterator[Reservation | None]:
+    """Context of a run whose ledger begins with the charges of a release; an error ends the run.
+
+    Where the release is of the same account, its charges stand there and are not entered again.
+    """
+    if account is None:
+        yield None
+        return
+    if not isinstance(account, Account):
+        raise TypeError(f"account needs a pypgm.Account, got {type(account).__name__}")
+    is_there = release.account is not None and release.account.identity == account.identity
+    what = f"{release.mechanism}, resumed"
+    run = account.reserve(ledger.budget, what=what, after=ledger if is_there else None)
+    try:
+        ledger.bind(release.privacy)
+        if not is_there and ledger.lines:
+            run.enter(ledger, ledger.lines)
+        yield run
+    except BaseException:
+        run.end()
+        raise
+
+
+@contextmanager
+def reserved(given: object, budget: Budget, what: str) -> Iterator[Reservation | None]:
+    """Context of one run: what it reserved in an account, if there is one; settled at its end if it is made here."""
+    account = as_account(given)
+    if not isinstance(account, Account):
+        yield account
+        return
+    with account.reserve(budget, what=what) as reservation:
+        yield reservation
