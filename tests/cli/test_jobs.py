@@ -248,6 +248,7 @@ def test_the_log_has_every_charge_and_no_time_of_reading(folder, capsys):
         *("started", "opened", "kept", "written", "ended")
     ]
     release = pypgm.load("out.pgm")
+    assert any(line["step"] == "progress" for line in lines)
     charged = [line for line in lines if line["step"] == "charged"]
     assert [Fraction(line["cost"]) for line in charged] == [line.cost for line in release.ledger.lines]
     assert next(line for line in lines if line["step"] == "kept")["digest"] == release.digest
