@@ -11,7 +11,7 @@ from engines import ENGINES
 
 import pypgm
 from pypgm.data import EngineTable
-from pypgm.data.sources import connection, counted
+from pypgm.data.sources import connection, counted, foreign
 from pypgm.errors import ReleaseError, SourceError
 
 ibis = pytest.importorskip("ibis")
@@ -187,3 +187,23 @@ def test_an_error_of_the_query_is_not_repeated(caplog):
         connection.connection_of(backend).read("counting", query)
     assert (len(tries), backend.n_connections, caplog.messages) == (1, 1, [])
     assert not isinstance(caught.value, SourceError)
+
+
+def test_a_connection_that_the_collector_finds_within_a_guarded_step_waits_for_nothing(ends_by_itself):
+    """Its end takes no lock that the thread may hold already."""
+    calls = []
+
+    class Embedded:
+        name = "duckdb"
+        con = None
+
+    class Executed:
+        def execute(self, statement):
+            calls.append(statement)
+
+    Embedded.con = Executed()
+    dropped = connection.Connection(Embedded())
+    dropped._has_begun = True
+    with foreign._LOCK:
+        del dropped
+    assert calls == ["ROLLBACK"]

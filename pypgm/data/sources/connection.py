@@ -101,11 +101,14 @@ class Connection:
         """End the transaction; the next query begins another."""
         if self._has_begun:
             self._has_begun = False
-            with contextlib.suppress(Exception):
-                guarded("ending a transaction", lambda: self._backend.con.execute("ROLLBACK"))
+            with contextlib.suppress(Exception):  # unguarded: no record is in it, and `guarded` takes a lock
+                self._backend.con.execute("ROLLBACK")
 
     def __del__(self) -> None:
-        self.end()
+        # The collector may run within a query of this thread, whose lock psycopg would wait for.
+        lock = getattr(getattr(self._backend, "con", None), "lock", None)
+        if lock is None or not lock.locked():
+            self.end()
 
     def _begin(self) -> None:
         statement = _BEGIN.get(self._backend.name)
