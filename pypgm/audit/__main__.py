@@ -1,7 +1,7 @@
 """``python -m pypgm.audit [MECHANISM ...] [--tier 0|1|2] [--out FILE]``.
 
 The exit status is 1 if a check fails or raises; later checks run all the same. A check with nothing to look at is not a
-pass either. Ctrl-C writes the findings so far and exits with 130.
+pass either. Ctrl-C writes the findings so far and exits with 5.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm import _core
 from pypgm._base.constraints import one_of
 from pypgm.data import Schema
 from pypgm.domain import Clique, Domain
@@ -17,7 +18,7 @@ from pypgm.privacy.counts import Counts, batches
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Noise
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.noise import drawable_variance
-from pypgm.privacy.rational import Number, as_fraction, significant_down
+from pypgm.privacy.rational import EPSILON_BITS, Number, as_fraction, isqrt_down, significant_down
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Adder, Sampler
 from pypgm.queries import LinearQuery
@@ -223,3 +224,29 @@ class ColumnAccess(Access):
 
     numbers: Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.int64]]]
     histogram: Callable[[], Iterator[tuple[list[str | int], NDArray[np.int64]]]]
+
+
+def selection_epsilon(
+    ledger: Ledger, rho: Number | None, epsilon: Number | None, count: int = 1, *, has_range: bool = True
+) -> Fraction:
+    """Return the epsilon of each of `count` selections that together cost `epsilon`, or `rho`.
+
+    See `Ledger.epsilon_of`; a pure ledger is charged the epsilon that a rho is worth in zCDP.
+
+    Raises
+    ------
+    ValueError
+        Unless exactly one of both is given, and is positive.
+    """
+    one_of("a selection", rho=rho, epsilon=epsilon)
+    if epsilon is not None:
+        exact = as_fraction("epsilon", epsilon)
+        if exact <= 0:
+            raise ValueError(f"a selection needs a rate of at least 2^-{_core.RATE_BITS - 1}, got epsilon {epsilon}")
+        return exact / count
+    exact = as_fraction("rho", rho if rho is not None else 0)
+    if exact <= 0:
+        raise ValueError(f"a selection needs a rho above 0, got {rho}")
+    if ledger.budget.unit == "epsilon":
+        return isqrt_down((8 if has_range else 2) * exact / count, EPSILON_BITS)
+    return ledger.epsilon_of(exact, count, has_range=has_range)

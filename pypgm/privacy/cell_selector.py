@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.numeric import checked_integer, checked_real
 from pypgm.domain import Clique
-from pypgm.privacy.access import TableAccess
+from pypgm.privacy.access import TableAccess, selection_epsilon
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
-from pypgm.privacy.noise import drawable_rate, selection_epsilon
+from pypgm.privacy.noise import drawable_rate
 from pypgm.privacy.observer import observed
 from pypgm.privacy.rational import Number
 from pypgm.privacy.trusted_query import own_clique

@@ -5,25 +5,16 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from pypgm import _core
-from pypgm._base.constraints import one_of
 from pypgm._base.numeric import shown
 from pypgm.privacy.rational import (
-    EPSILON_BITS,
     MARGIN,
-    Number,
     as_decimal,
-    as_fraction,
-    isqrt_down,
     round_down,
     round_up,
     with_own_digits,
 )
-
-if TYPE_CHECKING:
-    from pypgm.privacy.ledger import Ledger
 
 
 def drawable_rate(rate: Fraction) -> Fraction:
@@ -32,32 +23,6 @@ def drawable_rate(rate: Fraction) -> Fraction:
     if drawable <= 0:
         raise ValueError(f"a selection needs a rate of at least 2^-{_core.RATE_BITS - 1}, got {float(rate):.3g}")
     return drawable
-
-
-def selection_epsilon(
-    ledger: Ledger, rho: Number | None, epsilon: Number | None, count: int = 1, *, has_range: bool = True
-) -> Fraction:
-    """Return the epsilon of each of `count` selections that together cost `epsilon`, or `rho`.
-
-    See `Ledger.epsilon_of`; a pure ledger is charged the epsilon that a rho is worth in zCDP.
-
-    Raises
-    ------
-    ValueError
-        Unless exactly one of both is given, and is positive.
-    """
-    one_of("a selection", rho=rho, epsilon=epsilon)
-    if epsilon is not None:
-        exact = as_fraction("epsilon", epsilon)
-        if exact <= 0:
-            raise ValueError(f"a selection needs a rate of at least 2^-{_core.RATE_BITS - 1}, got epsilon {epsilon}")
-        return exact / count
-    exact = as_fraction("rho", rho if rho is not None else 0)
-    if exact <= 0:
-        raise ValueError(f"a selection needs a rho above 0, got {rho}")
-    if ledger.budget.unit == "epsilon":
-        return isqrt_down((8 if has_range else 2) * exact / count, EPSILON_BITS)
-    return ledger.epsilon_of(exact, count, has_range=has_range)
 
 
 @with_own_digits

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.constraints import one_of
-from pypgm.privacy.access import ColumnAccess
+from pypgm.privacy.access import ColumnAccess, selection_epsilon
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.noise import drawable_rate, selection_epsilon
+from pypgm.privacy.noise import drawable_rate
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.selector import SCORE_LIMIT

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pypgm._base.numeric import checked_integer
 from pypgm.domain import Clique, Domain
-from pypgm.privacy.access import TableAccess
+from pypgm.privacy.access import TableAccess, selection_epsilon
 from pypgm.privacy.fixed_errors import fixed_errors, unheard
 from pypgm.privacy.laws import Exponential, PermuteAndFlip
-from pypgm.privacy.noise import drawable_rate, selection_epsilon
+from pypgm.privacy.noise import drawable_rate
 from pypgm.privacy.observer import observed, the_observer
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy

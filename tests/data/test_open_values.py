@@ -93,7 +93,7 @@ def own(request):
 @pytest.mark.filterwarnings("ignore")  # of the engines' own drivers
 def test_engines_settle_as_memory_does(own):
     pytest.importorskip("pyarrow")
-    n_kinds = {"sqlite": 6, "postgres": len(COLUMNS)}.get(own.name, len(COLUMNS) - 2)
+    n_kinds = {"sqlite": 6, "postgres": len(COLUMNS), "spark": 4}.get(own.name, len(COLUMNS) - 2)
     names = list(COLUMNS)[:n_kinds]
     kinds = {"VARCHAR(9)": "STRING", "DOUBLE PRECISION": "DOUBLE"} if own.name == "spark" else {}
     raw, kind_of = records(names), {name: kinds.get(COLUMNS[name][1], COLUMNS[name][1]) for name in names}
@@ -110,6 +110,7 @@ def test_engines_settle_as_memory_does(own):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("own", ["duckdb", "sqlite", "postgres"], indirect=True)
 def test_only_counts_leave_an_engine(own, monkeypatch):
     """Of a million records with an open and a quantile column `wide` fetches 10 megabytes at the most."""
     types = pytest.importorskip("ibis.expr.types")
@@ -117,12 +118,11 @@ def test_only_counts_leave_an_engine(own, monkeypatch):
     series = {
         "duckdb": f"range({n}) AS r(i)",
         "postgres": f"generate_series(0, {n - 1}) AS r(i)",
-        "spark": f"(SELECT id AS i FROM range({n})) AS r",
         "sqlite": f"(WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < {n}) SELECT i FROM r)",
     }[own.name]
     double = "DOUBLE PRECISION" if own.name == "postgres" else "DOUBLE"
     town, wage = "CAST(i % 40 AS VARCHAR(9)) AS town", f"CAST(i % 1000003 AS {double}) * 0.01 AS wage"
-    own.run(f"CREATE TABLE large{own.suffix} AS SELECT {town}, {wage}, i % 16 AS code, i % 7 AS day FROM {series}")
+    own.run(f"CREATE TABLE large AS SELECT {town}, {wage}, i % 16 AS code, i % 7 AS day FROM {series}")
     sizes, whole, batches = [], types.Table.to_pyarrow, types.Table.to_pyarrow_batches
 
     def fetched(self, *arguments, **options):
@@ -259,16 +259,15 @@ def test_pieces_keep_the_records_that_memory_keeps(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["duckdb", "postgres", "spark", "relation"])
+@pytest.mark.parametrize("kind", ["duckdb", "postgres", "relation"])
 def test_queries_keep_two_records_of_each_person(kind):
     """Without any one person the others' records that are kept are the same ones."""
     ibis, raw = pytest.importorskip("ibis"), persons(n_each=3, n=20)
     rows = [[f"'{who}'", f"'{town}'", str(fee)] for who, town, fee in zip(*raw.values(), strict=True)]
     engine = ENGINES["duckdb" if kind == "relation" else kind](ibis)
-    text = "STRING" if kind == "spark" else "VARCHAR(9)"
 
     def kept(rows):
-        name = engine.made([f"who {text}", f"town {text}", "fee INT"], rows)
+        name = engine.made(["who VARCHAR(9)", "town VARCHAR(9)", "fee INT"], rows)
         source = engine.connection.con.table(name) if kind == "relation" else engine.opened(name)
         values = opened(open_source(source), OF_PERSONS).values.kept(bytes(range(16)))
         towns, _ = counted(values, "town")

@@ -178,14 +178,14 @@ MUTANTS = {
     "permute-and-flip is charged as an exponential mechanism": at(
         "privacy.selector:Selector.permute_and_flip", flipped, "uncharged draw"
     )(
-        "self._access.ledger.charge('select', self._on(len(chosen)), law)",
-        "self._access.ledger.charge('select', self._on(len(chosen)), Exponential(law.epsilon, law.score_range))",
+        "ledger.charge('select', self._on(len(chosen)), law)",
+        "ledger.charge('select', self._on(len(chosen)), Exponential(law.epsilon, law.score_range))",
     ),
     "permute-and-flip draws twice as sharply": at(
         "privacy.selector:Selector.permute_and_flip", flipped, "score sensitivity"
     )("law.draw(X, Y, steps=Z)", "law.draw(X, Y, steps=Z // 2)"),
     "ranks are of one table for all": at("privacy.quantiles:_drawn", quantiles, "wrong score")(
-        "access.numbers()", "private_quantiles.__dict__.setdefault('kept', access.numbers())"
+        "access.numbers(X)", "private_quantiles.__dict__.setdefault('kept', access.numbers(X))"
     ),
     "bounds look at no more than the first records": at(
         "privacy.quantiles:_cell_counts", bounds, "answer of another table"
@@ -223,9 +223,9 @@ MUTANTS = {
     "equal cliques measured together are charged once": at(
         "privacy.private_table:PrivateTable.measure_many", several, "uncharged draw"
     )(
-        "noises = self.trusted_access.charge_gaussians(X, 'measure', part)",
+        "noises = self.trusted_access.charge_gaussians(X, 'measure', within=Y)",
         "kept = {on: (done, on, own) for done, on, own in X}\n"
-        "noises = self.trusted_access.charge_gaussians(list(kept.values()), 'measure', part)\n"
+        "noises = self.trusted_access.charge_gaussians(list(kept.values()), 'measure', within=Y)\n"
         "noises = [noises[list(kept).index(on)] for _, on, _ in X]",
     ),
     "a selection that is clear takes no draw": at(

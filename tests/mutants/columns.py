@@ -25,8 +25,8 @@ MUTANTS = {
     "keys come with their counts": at(
         "privacy.private_column:_released", check_unknown_keys, "noise added outside the sampler"
     )(
-        "{key: int(count) for key, count in zip(X, Y, strict=True) if Z}",
-        "{key: X[key] for key, count in zip(X, Y, strict=True) if Z}",
+        "{key: count for key, count in zip(X, Y, strict=True) if Z}",
+        "{key: int(counts[X.index(key)]) for key, count in zip(X, Y, strict=True) if Z}",
     ),
     "the delta of a threshold is not charged": at(
         "privacy.access:Access.charge_noise", check_unknown_keys, "threshold"
@@ -40,9 +40,9 @@ MUTANTS = {
     "unknown keys under replace are charged as one cell": at(
         "privacy.private_column:sparse_histogram", check_unknown_keys, "wrong relation"
     )("Identity(2)", "Identity(1 + (rho is not None))"),
-    "each record counts to its key twice": at(
-        "privacy.private_column:PrivateColumn.__keys", check_unknown_keys, "sensitivity"
-    )("X.get(key, 0) + count", "X.get(key, 0) + 2 * count"),
+    "each record counts to its key twice": at("privacy.tally:Tally.add", check_unknown_keys, "sensitivity")(
+        "X.get(key, 0) + count", "X.get(key, 0) + 2 * count"
+    ),
     "L1 sensitivities stand for squared L2 ones": at(
         "privacy.laws:DiscreteGaussian.for_query", check_unknown_keys, "lost user bound"
     )(
@@ -105,7 +105,7 @@ MUTANTS = {
     )("self.__values.check_open()", "len(self.__values.levels)"),
     "a closed table keeps its records": at(
         "privacy.private_table:PrivateTable.close", check_closed, "open after the end"
-    )(not_kept()),
+    )("data, self.__data = X, None", "data = X"),
     "bounds are those of the counts": at("privacy.quantiles:private_bounds", question("bounds"), "private state kept")(
         "noisy >= noise.law.reach(Fraction(1, 1000 * cells))",
         "_cell_counts(access, points) >= noise.law.reach(Fraction(1, 1000 * cells))",
@@ -120,7 +120,7 @@ MUTANTS = {
         "privacy.quantiles:private_quantiles", question("quantiles"), "uncharged draw"
     )("zip(wanted, laws, strict=True)", "[(wanted[0], laws[0])]"),
     "the cost of all quantiles is that of each": at("privacy.quantiles:_shares", question("quantiles"), "overspent")(
-        "selection_epsilon(rho, epsilon, 8, count)", "selection_epsilon(rho, epsilon, 8)"
+        "selection_epsilon(ledger, rho, epsilon, count)", "selection_epsilon(ledger, rho, epsilon)"
     ),
     "quantiles are drawn at each other's rates": at(
         "privacy.quantiles:_drawn", question("quantiles"), "score sensitivity"
@@ -138,7 +138,7 @@ MUTANTS = {
     "equal records lie below a point": at(
         "privacy.quantiles:rank_scores", question("quantiles, odd epsilon"), "wrong score"
     )("np.searchsorted(numbers, points, side='left')", "np.searchsorted(numbers, points, side='right')"),
-    "a rho buys half its variance": at("privacy.access:_variance_of", question("cells"), "overspent")(
+    "a rho buys half its variance": at("privacy.ledger:Ledger.variance_of", question("cells"), "overspent")(
         "2 * exact", "4 * exact"
     ),
     "L1 sensitivities are those of add-remove": at(
@@ -158,7 +158,10 @@ MUTANTS = {
     )("_answers(done, next(access.count([attributes])))", "_answers(query or done, next(access.count([attributes])))"),
     "permute-and-flip is asked for by its range": at(
         "privacy.selector:Selector.permute_and_flip", question("permute-and-flip"), "overspent"
-    )("selection_epsilon(rho, epsilon, 2)", "selection_epsilon(rho, epsilon, 8)"),
+    )(
+        "selection_epsilon(ledger, rho, epsilon, has_range=False)",
+        "selection_epsilon(ledger, rho, epsilon, has_range=True)",
+    ),
     "a lattice has the noise of its unit": at(
         "privacy.private_table:measure_real", question("on a lattice"), "overspent"
     )(

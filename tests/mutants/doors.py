@@ -38,7 +38,10 @@ MUTANTS = {
         "privacy.tables:prepared",
         partial(check_door, "synthesize", ["several records a person"], ["lists"]),
         "lost user bound",
-    )("held.pop().records(known)", "(lambda data: type(data)(data.columns, known.domain))(held.pop().records(known))"),
+    )(
+        "_records(held.pop(), known)",
+        "(lambda data: type(data)(data.columns, known.domain))(_records(held.pop(), known))",
+    ),
     "a schema of types is a draft from the records": at(
         "data.schema.schema:Schema.from_types", check_declared, "domain from the data"
     )("cls.from_dict(draft)", "cls.draft(source)"),

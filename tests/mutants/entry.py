@@ -40,11 +40,11 @@ MUTANTS = {
         "exact_delta - reserved", "exact_delta + reserved"
     ),
     "rho is epsilon^2 / (4 ln 1/delta)": at("privacy.budget:Budget.__init__", check_budgets, "wrong budget")(
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
+        "convert(exact_epsilon, exact_delta - reserved)",
         "Fraction(float(exact_epsilon) ** 2 / (4 * __import__('math').log(1 / (exact_delta - reserved))))",
     ),
     "rho is epsilon^2 / (4 ln 1/delta) in a whole run": at("privacy.budget:Budget.__init__", wide, "overspent")(
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
+        "convert(exact_epsilon, exact_delta - reserved)",
         "Fraction(float(exact_epsilon) ** 2 / (4 * __import__('math').log(1 / (exact_delta - reserved))))",
     ),
     "epsilon is read as rho": at("privacy.arguments:as_budget", spelled["epsilon, delta, privacy"], "overspent")(
@@ -57,12 +57,12 @@ MUTANTS = {
         "return budget", "return Budget(epsilon=2 * budget.epsilon, delta=budget.delta) if budget.delta else budget"
     ),
     "only budgets above epsilon 4 are converted wrongly": at("privacy.budget:Budget.__init__", wide, "overspent")(
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-        "zcdp_rho(exact_epsilon, exact_delta - reserved) * (1 if exact_epsilon <= 4 else Fraction(11, 10))",
+        "convert(exact_epsilon, exact_delta - reserved)",
+        "convert(exact_epsilon, exact_delta - reserved) * (1 if exact_epsilon <= 4 else Fraction(11, 10))",
     ),
     "budgets of small epsilon get a little more": at("privacy.budget:Budget.__init__", check_budgets, "wrong budget")(
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-        "zcdp_rho(exact_epsilon, exact_delta - reserved) * (1 if exact_epsilon > 1 else Fraction(1001, 1000))",
+        "convert(exact_epsilon, exact_delta - reserved)",
+        "convert(exact_epsilon, exact_delta - reserved) * (1 if exact_epsilon > 1 else Fraction(1001, 1000))",
     ),
     "the relation named by its word is ignored": at(
         "privacy.arguments:relation_of", spelled["neighbours="], "wrong relation"

@@ -44,7 +44,7 @@ MUTANTS = {
     "a stored cost is believed": at("privacy.charge:Charge.from_dict", check_ledger_files, "unchecked import")(never()),
     "a line is entered with whatever cost it says": at(
         "privacy.ledger_report:_checked_lines", check_ledger_files, "unchecked import"
-    )("charges(X, budget.unit)", "lines or charges(X, budget.unit)"),
+    )("copies(X)", "X"),
     "the reserved delta is never checked": at("privacy.ledger:Ledger._check", model, "overdrawn ledger")(never(2)),
     "probabilities of failure are not added up": at("privacy.ledger:Ledger._summed", model, "ledger sums")(
         "exact_sum((line.delta for line in X))", "max(exact_sum((line.delta for line in X)) - fails, 0)"

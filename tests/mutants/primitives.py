@@ -110,8 +110,8 @@ MUTANTS = {
     "permute-and-flip is charged by its range": at(
         "privacy.selector:Selector.permute_and_flip", question("permute-and-flip"), "uncharged draw"
     )(
-        "self._access.ledger.charge('select', self._on(len(chosen)), law)",
-        "self._access.ledger.charge('select', self._on(len(chosen)), Exponential(law.epsilon, law.score_range))",
+        "ledger.charge('select', self._on(len(chosen)), law)",
+        "ledger.charge('select', self._on(len(chosen)), Exponential(law.epsilon, law.score_range))",
     ),
     "running sums are compared": at(
         "privacy.l1_selector:L1Selector._checked_query", question("selection among running sums"), "score sensitivity"

@@ -47,8 +47,8 @@ MUTANTS = {
         "'noise drawn from a seed' if words is not None else ''", "'noise drawn from a seed' if unsafe_seed else ''"
     ),
     "keys come in the order in which they were met": at(
-        "privacy.private_column:PrivateColumn.__keys", check_record_order, "private state kept"
-    )("dict(sorted(X.items(), key=Y))", "X"),
+        "privacy.tally:Tally._sorted", check_record_order, "private state kept"
+    )("sorted(X)", "list(X)"),
     "a value that cannot be read may raise some errors": at(
         "privacy.private_column:_as_number", check_strange_values, "exception tells"
     )("BaseException", "(TypeError, ValueError, OverflowError)"),
@@ -58,8 +58,8 @@ MUTANTS = {
     "counts of keys end at the number of records": at(
         "privacy.private_column:_released", check_unknown_keys, "noise added outside the sampler"
     )(
-        "{key: int(count) for key, count in zip(X, Y, strict=True) if Z}",
-        "{key: min(int(count), sum(X.values())) for key, count in zip(X, Y, strict=True) if Z}",
+        "{key: count for key, count in zip(X, Y, strict=True) if Z}",
+        "{key: min(count, int(counts.sum())) for key, count in zip(X, Y, strict=True) if Z}",
     ),
     "a screen that shows a candidate twice is charged for it once": at(
         "privacy.selector:Selector.screen", screen, "sensitivity"

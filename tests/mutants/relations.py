@@ -36,7 +36,7 @@ MUTANTS = {
         "mechanisms.related:synthesize_related", check_related, "lost user bound"
     )("(people, people * bound)", "(people, people)"),
     "each of two tables gets the whole budget": at("mechanisms.related:_parts", check_related, "overspent")(
-        "(first, budget.limit - first)", "(budget.limit, budget.limit)"
+        "(X, budget.of_amount(budget.limit - first))", "(X, budget.of_amount(budget.limit))"
     ),
     "children of a parent count as three records at most": at(
         "mechanisms.related:synthesize_related", check_related, "lost user bound"
@@ -48,7 +48,8 @@ MUTANTS = {
         "mechanisms.related:synthesize_related", check_related, "lost user bound"
     )("(people, people * bound)", "(people, bound if mechanism == 'mst' else 1)"),
     "children get the whole of a pure budget": at("mechanisms.related:_parts", check_related, "overspent")(
-        "Budget(epsilon=amounts[1])", "Budget(epsilon=budget.limit)"
+        "budget.of_amount(budget.limit - first)",
+        "budget.of_amount(budget.limit if budget.unit == 'epsilon' else budget.limit - first)",
     ),
     "a release says how many children were kept": at(
         "mechanisms.related:synthesize_related", check_related, "private state kept"

@@ -6,7 +6,7 @@ from functools import partial
 
 from checks.table_errors import check_table_errors
 from mutate import at
-from operators import not_kept, put, skipped
+from operators import put, skipped
 from refusals import check_refusals
 from selfcheck.command import check_command
 from selfcheck.spellings import check_spelling
@@ -128,7 +128,9 @@ MUTANTS = {
         "self._ask(now)",
         "if count == 1:\n    self._access.ledger.charge('', '', Exponential(law.epsilon, 1))\n    self._ask(now)",
     ),
-    "a closed table answers": at("privacy.private_table:PrivateTable.close", check_refusals, "not refused")(not_kept()),
+    "a closed table answers": at("privacy.private_table:PrivateTable.close", check_refusals, "not refused")(
+        "data, self.__data = X, None", "data = X"
+    ),
     "a selector survives its table": at("privacy.selector:Selector._checked", check_refusals, "charged for nothing")(
         "self._access.is_closed()", "self._access is None"
     ),

@@ -18,7 +18,7 @@ import pypgm
 from pypgm import Dataset, Domain, OpenSchema, Schema, mechanisms
 from pypgm.data import OpenSet
 from pypgm.errors import BudgetError
-from pypgm.privacy import Account, Budget, Ledger, Privacy, PrivateTable, account_store
+from pypgm.privacy import Account, Budget, Charge, Ledger, Privacy, PrivateTable, account_store
 from pypgm.privacy.laws import Stated
 
 DATA = Dataset({"a": [0, 1, 1] * 30, "b": [1, 1, 0] * 30}, Domain({"a": 2, "b": 2}))
@@ -227,6 +227,23 @@ def test_a_pure_account_takes_pure_runs_alone(tmp_path):
         mechanisms.mst(DATA, budget=Budget(rho="1/8"), account=account)
     release = mechanisms.mwem(DATA, epsilon="1/2", rounds=1, account=account)
     assert account.spent() == release.ledger.spent() == Fraction(1, 2)
+
+
+def test_runs_in_gaussian_differential_privacy(tmp_path, account):
+    wide_one = Account(tmp_path / "gdp", budget=Budget(epsilon=3, delta=1e-8))
+    release = mechanisms.mst(DATA, epsilon=1, delta=1e-9, account=wide_one)
+    assert wide_one.spent() == release.ledger.spent()
+    left = wide_one.remaining()
+    mechanisms.mwem(DATA, epsilon="1/10", rounds=1, account=wide_one)
+    step = Charge("run", "records", Stated(epsilon="1/10"), left=left)
+    assert wide_one.spent() == release.ledger.spent() + step.cost
+    assert Fraction(1, 200) < step.cost < Fraction(1, 190)
+    with pytest.raises(ValueError, match="has no such bound"):
+        mechanisms.mst(DATA, budget=Budget(rho="1/100"), account=wide_one)
+    assert (wide_one.reserved(), len(wide_one.runs())) == (0, 2)
+    release = mechanisms.mst(DATA, epsilon=1, delta=1e-9, account=account)  # in zCDP, which it implies
+    assert release.ledger.budget.accounting == "gdp"
+    assert account.spent() == release.ledger.spent()
 
 
 def test_many_threads_share_a_run(account):

@@ -42,10 +42,11 @@ ONE_LINE = "its repr is one line that says it whole"
 PART = "a part of what is shown: of a schema, a tree, a ledger, an estimate"
 COMPUTES = "it answers, and holds nothing to look at"
 UNSHOWN = {
-    ONE_LINE: "Budget Privacy Constraint KroneckerQuery Likelihood ErrorBounds PrivateStructure BlockSize SampleSize "
+    ONE_LINE: "Account AccountEntry Reservation "
+    "Budget Privacy Constraint KroneckerQuery Likelihood ErrorBounds PrivateStructure BlockSize SampleSize "
     "RealAnswers Finding Pair FitState TreeCost ConvexGbp RelatedTables Limits Options FieldOptions PrivateOptions",
     PART: "Blank Boolean Categorical Codes Column Comparison Date Derived Difference Fake Id Integer OneOf OpenSet "
-    "Person QuantileBins Real Rule TreeNode Charge",
+    "Person QuantileBins Real Rule TreeNode Charge AccountRun",
     COMPUTES: "EngineTable StreamedTable PrivateColumn Loss L1 L2 Custom Huber Sum L1Selector Screen Selector "
     "StatedSelector FullTable LocalTables ProductMixture Residuals Views",
 }

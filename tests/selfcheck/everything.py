@@ -33,7 +33,7 @@ from selfcheck.doors import DOORS, check_door
 from selfcheck.engines import ENGINES, check_engine
 from selfcheck.fuzz import check_fuzz
 from selfcheck.gdp import check_bounded_steps, check_game, check_gdp_rho, check_inverses, check_steps_fall
-from selfcheck.ledgers import check_ledger_races
+from selfcheck.ledgers import check_amounts_left, check_ledger_races
 from selfcheck.limits import LIMITED, SLOW, check_time_limit
 from selfcheck.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from selfcheck.options import check_options
@@ -80,7 +80,7 @@ def _foundations() -> list[Check]:
     checks += [check_steps_fall, check_bounded_steps, check_inverses, check_gdp_rho, check_game]
     checks += [partial(check_engine, name) for name in ENGINES]
     checks += [check_unknown_keys, check_open_sets, check_samples, check_stability]
-    checks += [check_sources, check_closed, check_ledger_races, check_accounts]
+    checks += [check_sources, check_closed, check_ledger_races, check_accounts, check_amounts_left]
     checks += [check_declared, *(partial(check_door, name) for name in DOORS)]
     checks += [partial(check_time_limit, name, *how) for name in LIMITED for how in ((), SLOW)]
     checks += [check_scores, check_amplification, check_tails]

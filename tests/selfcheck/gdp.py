@@ -23,7 +23,7 @@ from selfcheck.losses import Losses
 Found = Iterator[tuple[str, str]]
 Floats = NDArray[np.float64]
 
-_VARIANCES = [Fraction(n, 20) for n in (1, 4, 8, 10, 11, 12, 15, 20, 30, 40, 100, 340, 2000, 20000)] + [Fraction(1, 50)]
+_VARIANCES = [Fraction(n, 60) for n in (1, 3, 12, 20, 24, 30, 33, 36, 45, 60, 90, 120, 300, 1020, 6000, 60000)]
 _REACH = 9  # standard deviations, as far as which steps are compared
 _COMPARED = Decimal(10) ** -60
 
@@ -84,7 +84,8 @@ def check_inverses(points: int = 300) -> Finding:
     rng = np.random.default_rng(0)
     defects: list[tuple[str, str]] = []
     for _ in range(points):
-        amount, squared = Fraction(float(10 ** rng.uniform(-8, 2))), int(rng.integers(1, 10**4))
+        squared = int(10 ** rng.uniform(0, 4))
+        amount = squared * Fraction(float(10 ** rng.uniform(-8, 1.5)))
         variance = gaussian_variance(amount, squared)
         spent = gaussian_cost(variance, squared)
         # The inverse is sharp for larger variances alone.
@@ -230,13 +231,13 @@ def _most_for(cost: Fraction, left: Fraction) -> float:
     return float(low)
 
 
-def check_gdp_rho() -> Finding:
+def check_gdp_rho(rho_of: Callable[[Fraction, Fraction], Fraction] = gdp_rho) -> Finding:
     """Compare the amount of budgets with the curve of normal laws, by ratios of Mills, from 1/100 to 30."""
     defects: list[tuple[str, str]] = []
     points = list(itertools.product(map(Fraction, ("1/100", "1/7", "1", "9/2", "30")), (-2, -6, -9, -12)))
     for epsilon, power in points:
         delta = Fraction(10) ** power
-        rho = float(gdp_rho(epsilon, delta))
+        rho = float(rho_of(epsilon, delta))
         reached, more = (float(curve(2 * r, np.array([float(epsilon)]))[0]) for r in (rho, rho * (1 + 1e-9)))
         if reached > float(delta) * (1 + 1e-10) or more < float(delta):
             defects.append(("accounting", f"({float(epsilon):g}, 1e{power}): rho {rho:.12g} has delta {reached:.12g}"))
