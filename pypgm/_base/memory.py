@@ -36,6 +36,11 @@ def memory_limit(max_bytes: float | None) -> float:
     return checked_real("max_bytes", max_bytes, infinite=True)
 
 
+def fits(needed: float, max_bytes: float | None) -> bool:
+    """Return True if bytes are no more than allowed; few are at once, since to ask the system takes milliseconds."""
+    return (max_bytes is None and needed <= _ALWAYS) or needed <= memory_limit(max_bytes)
+
+
 def check_fits(
     needed: float,
     max_bytes: float | None,
@@ -46,13 +51,12 @@ def check_fits(
 
     The description may be a function, called only for an error: its text takes longer than a small answer.
     """
-    if max_bytes is None and needed <= _ALWAYS:
+    if fits(needed, max_bytes):
         return
     limit = memory_limit(max_bytes)
-    if needed > limit:
-        gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
-        text = what if isinstance(what, str) else what()
-        raise ModelTooLargeError(f"{text}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
+    gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
+    text = what if isinstance(what, str) else what()
+    raise ModelTooLargeError(f"{text}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
 
 
 def check_tables_fit(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm._base.clock import Clock
-from pypgm._base.memory import memory_limit
+from pypgm._base.memory import fits, memory_limit
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, as_cliques, check_kind
 from pypgm.factor import Factor
@@ -208,7 +208,7 @@ class Calibrated:
         while parts:
             part = parts.pop()
             plan = self._plans.plan(rows, part)
-            if len(part) > 1 and plan.cost["bytes"] + returned > memory_limit(max_bytes):
+            if len(part) > 1 and not fits(plan.cost["bytes"] + returned, max_bytes):
                 parts += [part[len(part) // 2 :], part[: len(part) // 2]]
                 continue
             check_contraction(self.domain, plan, returned, max_bytes)

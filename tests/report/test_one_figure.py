@@ -91,15 +91,14 @@ def said_by(*arguments):
 
 
 def texts_of(release, saved):
-    """Yield each text of a release, its lines joined, by its name."""
-    for name, text in {
+    """Return each text of a release by its name."""
+    return {
         "report": release.report(),
         "report(ledger=True)": release.report(ledger=True),
         "summary": release.summary(),
         "pypgm info": said_by("info", saved),
         "pypgm info --model --ledger": said_by("info", saved, "--model", "--ledger"),
-    }.items():
-        yield name, re.sub(r"\s+", " ", text)
+    }
 
 
 def html_of(release, folder):
@@ -170,7 +169,9 @@ def test_each_figure_is_the_same_wherever_it_is_said(made, tmp_path, monkeypatch
     }
     shares = {share["purpose"]: share["share"] for share in facts["budget"]}
     lost = [re.sub(r"\s+", " ", text) for text in Facts(release).losses.sentences()]
-    for is_text, views in ((True, texts_of(release, saved)), (False, html_of(release, tmp_path))):
+    texts = texts_of(release, saved)
+    joined = [(name, re.sub(r"\s+", " ", text)) for name, text in texts.items()]
+    for is_text, views in ((True, joined), (False, html_of(release, tmp_path))):
         for name, text in views:
             check_points(name, text, facts["quality"])
             check_records(name, text, facts)
@@ -181,8 +182,8 @@ def test_each_figure_is_the_same_wherever_it_is_said(made, tmp_path, monkeypatch
                 assert all(warning in text for warning in facts["warnings"]), name
                 if facts["quality"] and facts["quality"]["pairs"]["points"] is not None:
                     assert f"{rounded(facts['quality']['pairs']['points'])} points" in text, name
-    assert release.report() == said_by("info", saved).removesuffix("\n")
-    assert release.report(ledger=True) == said_by("info", saved, "--model", "--ledger").removesuffix("\n")
+    assert texts["report"] == texts["pypgm info"].removesuffix("\n")
+    assert texts["report(ledger=True)"] == texts["pypgm info --model --ledger"].removesuffix("\n")
 
 
 def test_the_ledger_is_spelled_the_same_in_each_view(tmp_path):

@@ -280,6 +280,13 @@ def test_without_jinja_the_message_names_the_extra(release, tmp_path, monkeypatc
     assert not (tmp_path / "r.html").exists()
 
 
+def test_templates_are_compiled_once(release, tmp_path, monkeypatch):
+    release.report_html(tmp_path / "one.html")
+    monkeypatch.setattr("jinja2.Environment.compile", None)
+    release.report_html(tmp_path / "other.html")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "other.html").read_bytes()
+
+
 def test_importing_the_package_leaves_pages_alone():
     import subprocess
     import sys
