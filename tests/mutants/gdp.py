@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import at
-from operators import never, no_addend
+from operators import never
 from selfcheck.accounting import check_conversions
 from selfcheck.composition import check_charged_loss, check_composed_loss, check_exported_events
 from selfcheck.gdp import check_bounded_steps, check_game, check_gdp_rho, check_inverses, check_steps_fall
@@ -35,7 +35,7 @@ def forged(place):
     return at(place, check_amounts_left, "unchecked import")
 
 
-COST, PURE = "privacy.costs:gaussian_cost", "privacy.costs:pure_cost"
+COST, PURE, BEFORE = (f"privacy.costs:{name}" for name in ("gaussian_cost", "pure_cost", "cost_before"))
 
 MUTANTS = {
     "discrete Gaussian noise is as good as continuous": at(COST, steps_fall, "accounting")(
@@ -45,29 +45,39 @@ MUTANTS = {
         "Fraction(3, 20) / variance", "0"
     ),
     "the sharp cost of noise is that of any variance": at(COST, steps_fall, "accounting")(never(1)),
-    "noise of little variance costs half": at(COST, steps_fall, "accounting")("2 * squared_sensitivity / X", "1 / X"),
+    "noise of little variance costs half": at(COST, steps_fall, "accounting")(
+        "4 / variance - _BELOW", "2 / variance - _BELOW / 2"
+    ),
     "noise costs the same for any sensitivity": at(COST, charged("a Gaussian of 5 answers"), "accounting")(
         "squared_sensitivity * squared_mu / 2", "squared_mu / 2"
     ),
-    "selections cost their rho of zCDP": at(PURE, check_game, "accounting")("significant_up(alone, BITS)", "rho"),
-    "all that is left comes after a step": at(PURE, check_bounded_steps, "accounting")("rho * largest", "0 * rho"),
-    "a step of bounded loss costs half of what it has beyond zCDP": at(PURE, check_bounded_steps, "accounting")(
-        "rho * largest", "rho * largest / 2"
+    "selections cost their rho of zCDP": at(BEFORE, check_game, "accounting")(
+        "significant_up(cost, BITS)", "significant_up(rho, BITS)"
     ),
-    "a step alone costs three halves of its rho": at(PURE, check_bounded_steps, "accounting")(
+    "all that is left comes after a step": at(BEFORE, check_bounded_steps, "accounting")("rho * largest / X", "0"),
+    "a step of bounded loss costs half of what it has beyond zCDP": at(BEFORE, check_bounded_steps, "accounting")(
+        "4 * after", "8 * after"
+    ),
+    "a step alone costs three halves of its rho": at(BEFORE, check_bounded_steps, "accounting")(
         "_HALF_PI * rho", "Fraction(3, 2) * rho"
     ),
     "what is bought may cost more, by what its difference to the rest cancels": at(PURE, check_inverses, "accounting")(
-        "BITS + X", "BITS - 20"
+        "BITS", "8"
     ),
     "steps that nothing follows cost their rho of zCDP": at(
-        "privacy.costs:fixed_cost", charged("1 selections, 0.5"), "accounting"
-    )("_HALF_PI * X", "X"),
+        "privacy.charge:fixed_amount", charged("1 selections, 0.5"), "accounting"
+    )("cost_before(amount, *X)", "line.law.cost('rho')"),
+    "noise that follows steps is counted before them": at(
+        "privacy.charge:fixed_amount", charged("15 selections, 0.5"), "accounting"
+    )("cost_before(amount, *X)", "cost_before(Fraction(1), *X)"),
     "noise that is bought has the variance of continuous noise": at(
         "privacy.costs:gaussian_variance", check_inverses, "accounting"
     )("1 / squared_mu + Fraction(1, 12) + X", "1 / squared_mu"),
-    "noise that is bought lacks its last term": at("privacy.costs:gaussian_variance", check_inverses, "accounting")(
-        no_addend()
+    "noise that is bought is not rounded up": at("privacy.costs:gaussian_variance", check_inverses, "accounting")(
+        "1 - _NEWTON", "1 + _NEWTON"
+    ),
+    "noise of little variance is bought too cheap": at("privacy.costs:gaussian_variance", check_inverses, "accounting")(
+        "squared_mu + _BELOW", "squared_mu + 2 * _BELOW"
     ),
     "noise of little variance is bought by the sharp cost": at(
         "privacy.costs:gaussian_variance", check_inverses, "accounting"

@@ -233,7 +233,7 @@ def check_charged_loss(names: Sequence[str] = ()) -> Finding:
     return finding("charged loss", "whole ledgers", defects, f"{count} ledgers, and the noise that they have left")
 
 
-_LEFT = (Fraction(17, 10), Fraction(5), Fraction(300))
+_LEFT = (Fraction(17, 10), Fraction(300))
 """Amounts of ledgers, by what the steps cost in zCDP."""
 
 

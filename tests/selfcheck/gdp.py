@@ -123,7 +123,7 @@ def worst_excess(losses: Losses, left: float, cost: float) -> float:
     Amounts are in rho. Thresholds run from 0 to 12 standard deviations; those below 0 are of the losses' opposite.
     """
     masses, values = losses
-    s = np.linspace(0, 2 * left / 2 + 12 * math.sqrt(2 * left), 241)
+    s = np.linspace(0, 2 * left / 2 + 12 * math.sqrt(2 * left), 121)
     ours = sum(p * curve(2 * (left - cost), s - t) for p, t in zip(masses, values, strict=True))
     theirs = curve(2 * left, s)
     return float(((ours - 1e-14) / np.maximum(theirs, 1e-300) - 1).max())
@@ -155,7 +155,7 @@ def check_bounded_steps(points: int = 400) -> Finding:
         if worst > _ROUNDING:
             named = f"{len(terms)} steps of {sum(terms) / left:.4g} of {left:.4g}, losses split at {at:.3f}"
             defects.append(("accounting", f"{named}: {worst:.3g} above the noise of all"))
-    return finding("steps of bounded loss", "costs", defects[:5], f"{count} groups of steps at 241 thresholds")
+    return finding("steps of bounded loss", "costs", defects[:5], f"{count} groups of steps at 121 thresholds")
 
 
 def _pair(epsilon: float, at: float) -> Losses:
