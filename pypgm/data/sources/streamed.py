@@ -317,14 +317,30 @@ def _scanned(source: Source, schema: Schema, ignore_extra: bool) -> StreamedTabl
 
 
 def pieces_of(source: Source, schema: Schema) -> Pieces:
-    """Return a function that reads columns of a table in pieces, as texts are spelled by a schema."""
+    """Return a function that reads columns of a table in pieces, as texts are spelled by a schema.
+
+    It raises `SourceError` if a file is another one than now.
+    """
+    files = [(file, file.version) for file in _files_of(source)]
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = {name: schema.reading[name] for name in wanted}
-        for file in _files_of(source):
+        for file, version in files:
+            _check_unchanged(file, version)
             yield from csv_pieces(file, columns, rows) if isinstance(file, CsvFile) else file.pieces(wanted, rows)
+            _check_unchanged(file, version)
 
     return pieces
+
+
+def _check_unchanged(file: Source, version: object) -> None:
+    """Raise `SourceError` if a file is gone, or another than when its table was opened."""
+    try:
+        now = file.version
+    except OSError as error:
+        raise SourceError(f"{file.name} cannot be reached any more: {type(error).__name__}") from None
+    if now != version:
+        raise SourceError(f"{file.name} changed while it was counted")
 
 
 def _files_of(source: Source) -> Sequence[Source]:
