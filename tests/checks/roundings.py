@@ -14,7 +14,10 @@ import numpy as np
 from pypgm import _core
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import SAMPLERS
-from pypgm.privacy.noise import drawable_rate, drawable_scale, drawable_variance, selection_epsilon
+from pypgm.privacy.access import selection_epsilon
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.noise import drawable_rate, drawable_scale, drawable_variance
 from pypgm.privacy.rational import as_fraction, isqrt_down, round_down, round_up, significant_down
 
 __all__ = ["check_integer_noise", "check_roundings"]
@@ -61,11 +64,13 @@ def check_roundings() -> Finding:
 
 def _costs(value: Fraction) -> Found:
     """Demand that selections of the epsilon made from a rho cost that rho together, or hardly less."""
-    for divisor, count in itertools.product((8, 2), (1, 3)):
-        spent = count * selection_epsilon(value, None, divisor, count) ** 2 / divisor
+    for has_range, count in itertools.product((True, False), (1, 3)):
+        divisor = 8 if has_range else 2
+        of_rho, pure = Ledger(Budget(rho=value)), Ledger(Budget(epsilon=value))
+        spent = count * selection_epsilon(of_rho, value, None, count, has_range=has_range) ** 2 / divisor
         if not value * (1 - _MAX_ERROR) <= spent <= value:
             yield "rounding", f"{count} selections of rho {value} cost {float(spent):.17g}"
-        if count * selection_epsilon(None, value, divisor, count) != value:
+        if count * selection_epsilon(pure, None, value, count, has_range=has_range) != value:
             yield "rounding", f"{count} selections of epsilon {value} do not cost that"
 
 

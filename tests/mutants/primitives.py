@@ -24,11 +24,11 @@ MUTANTS = {
         put("drawable += 0 if drawable == rate else Fraction(1, 1 << 40)", after="drawable = ...")
     ),
     "the epsilon of many selections is that of each": at(
-        "privacy.noise:selection_epsilon", question("selection of three"), "overspent"
-    )(no_factor()),
+        "privacy.access:selection_epsilon", question("selection of three"), "overspent"
+    )("exact / count", "exact"),
     "the rho of many selections is that of each": at(
-        "privacy.noise:selection_epsilon", question("selection of two"), "overspent"
-    )(no_factor(1)),
+        "privacy.access:selection_epsilon", question("selection of two"), "overspent"
+    )("ledger.epsilon_of(exact, count, has_range=has_range)", "ledger.epsilon_of(exact, 1, has_range=has_range)"),
     "scores are drawn without the last": at("privacy.sampler:_scores", check_parameters, "wrong law")(
         "np.ascontiguousarray(scores)", "np.ascontiguousarray(scores[:-1])"
     ),

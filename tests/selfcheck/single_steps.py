@@ -179,7 +179,7 @@ STEPS: dict[str, Mechanism] = {
     ),
     "many measurements": _step(_many),
     "measurement of the total": _step(
-        lambda t, rho: t.measure_total(variance=Fraction(t.privacy.records_per_person**2) / (2 * rho))
+        lambda t, rho: t.measure_total(variance=t.ledger.variance_of(rho, t.privacy.records_per_person**2))
     ),
     "the same measurement again": _again(3, lambda t, rho: t.measure(_pair(t), rho=rho)),
     "a part of the ledger": _step(_parts),
