@@ -15,7 +15,7 @@ BITS = 64  # significant bits of costs: dyadic rationals, whose sums stay short
 _HALF_PI = Fraction(355, 226)  # above pi / 2, by 9e-8 of it
 _SLACK = 1 - Fraction(1, 1 << 56)  # of an amount, for costs that are rounded up to `BITS`
 _LEAST_VARIANCE = Fraction(1, 2)  # of the sharp bound
-_SMALL = Fraction(1, 1 << 20)  # for which three terms of the variance are exact to 46 bits
+_THREE_TERMS = Fraction(1, 1 << 20)  # for which three terms of the variance are exact to 46 bits
 _STEPS = 6
 _NEWTON = Fraction(1, 1 << 46)  # above the rounding of the last step
 _DEAREST = Fraction(73, 30)  # at least mu^2 for a change of 1, by the sharp bound, at the least variance
@@ -53,7 +53,7 @@ def gaussian_variance(amount: Fraction, squared_sensitivity: int) -> Fraction:
     squared_mu = 2 * amount * _SLACK / squared_sensitivity
     if squared_mu > _DEAREST:
         return 4 / (squared_mu + _BELOW)
-    if squared_mu < _SMALL:
+    if squared_mu < _THREE_TERMS:
         return 1 / squared_mu + Fraction(1, 12) + squared_mu / 50
     wanted = float(squared_mu)
     x = wanted  # 1 / variance, the root of x + x^2 / 12 + x^3 / 80, which Newton's method reaches from above

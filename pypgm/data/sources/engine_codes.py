@@ -23,7 +23,7 @@ from pypgm.data.sources.frames import imported
 AtLeast: TypeAlias = Callable[[float], Expression]
 
 _NONE = -1  # code of a misfit
-_FEW = 8  # numbers that a value is compared with one after the other
+_MAX_COMPARED = 8  # numbers that a value is compared with one after the other
 
 
 class UnfitError(ValueError):
@@ -172,7 +172,7 @@ def bin_of(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) ->
 
 def _listed(ibis: Any, numbers: NumberColumn, coded: Sequence[tuple[Any, int]], rest: int) -> Expression:  # noqa: ANN401
     """Return the codes of some numbers, which rise, and a code for all others: by bisection where there are many."""
-    if len(coded) <= _FEW:
+    if len(coded) <= _MAX_COMPARED:
         return _cases(ibis, [(numbers.equal_to(number), code) for number, code in coded], rest)
     half = len(coded) // 2
     upper, lower = (_listed(ibis, numbers, part, rest) for part in (coded[half:], coded[:half]))

@@ -155,7 +155,7 @@ def covers(domain: Domain, cliques: Iterable[Clique], n_cells: int = _CELLS) -> 
     for clique in left:
         for a in clique:
             of_attribute[a].append(clique)
-    found: dict[Clique, list[Clique]] = {}
+    covering: dict[Clique, list[Clique]] = {}
     while left:
         inside, size = dict.fromkeys(next(iter(left))), domain.size(next(iter(left)))
         outside = {clique: set(clique) for clique in left if len(clique) < 2}
@@ -171,7 +171,7 @@ def covers(domain: Domain, cliques: Iterable[Clique], n_cells: int = _CELLS) -> 
             inside |= dict.fromkeys(added)
             size *= domain.size(tuple(added))
         within = [clique for clique, others in outside.items() if not others]
-        found[domain.canonical(tuple(inside))] = within
+        covering[domain.canonical(tuple(inside))] = within
         for clique in within:
             del left[clique]
-    return found
+    return covering

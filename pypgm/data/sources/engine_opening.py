@@ -165,5 +165,5 @@ class Opening:
             self.problems[name] = str(error)
             return
         if name in self._domain:
-            found = np.array([codes[key] for key in keys], dtype=np.int64)
-            self._add((name,), [(name,)], ({name: found}, counts))
+            of_keys = np.array([codes[key] for key in keys], dtype=np.int64)
+            self._add((name,), [(name,)], ({name: of_keys}, counts))
