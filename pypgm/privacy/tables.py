@@ -123,9 +123,9 @@ def takes_any_table(
                     call["schema"] = schema
                 if call.get("account") is None or handed.is_open:  # an open table has its account, if any
                     return learner(handed, **call)
-                budget = as_budget(*(call.get(name) for name in ("epsilon", "delta", "budget")))
-                with reserved(call["account"], budget, name) as run:
-                    return learner(handed, **(call | {"account": run}))
+                budget = as_budget(*(call.pop(name, None) for name in ("epsilon", "delta", "budget")))
+                with reserved(call["account"], budget, name) as run:  # the run's ledger has the budget that it reserved
+                    return learner(handed, **(call | {"account": run, "budget": budget}))
             finally:
                 handed.drop()
 

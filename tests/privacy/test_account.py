@@ -19,7 +19,7 @@ from pypgm import Dataset, Domain, OpenSchema, Schema, mechanisms
 from pypgm.data import OpenSet
 from pypgm.errors import BudgetError
 from pypgm.privacy import Account, Budget, Charge, Ledger, Privacy, PrivateTable, account_store
-from pypgm.privacy.laws import Stated
+from pypgm.privacy.laws import Exponential, Stated
 
 DATA = Dataset({"a": [0, 1, 1] * 30, "b": [1, 1, 0] * 30}, Domain({"a": 2, "b": 2}))
 WHY = {"by": "a person", "why": "a test"}
@@ -70,6 +70,42 @@ def test_every_learner_charges_to_an_account(account, name, tmp_path):
         assert loaded.account == release.account
         account.check_release(loaded)
         assert release.account.text in release.report()
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_every_learner_charges_to_an_account_of_epsilon_and_delta(name, tmp_path):
+    account = Account(tmp_path / "people.account", budget=Budget(epsilon=9, delta="1e-6"))
+    release = SUBJECTS[name](DATA, epsilon=1, delta="1e-9", account=account, **options_of(name, DATA))
+    check_entered(account, release)
+    assert release.ledger.budget.accounting == "gdp"
+
+
+def test_lines_are_priced_by_what_their_own_run_has_left(tmp_path):
+    """A ledger of another budget, or with charges of its own, would count on more than the account keeps for it."""
+    account = Account(tmp_path / "people.account", budget=Budget(epsilon=1, delta="1e-6"))
+    budget = Budget(epsilon="1/4", delta="1e-7")
+    for other in (Budget(epsilon=50, delta="1e-7"), Budget(rho=1), Budget(epsilon=1)):
+        with account.reserve(budget, what="a run") as run:
+            ledger = Ledger(other, run.observer)
+            ledger.bind(Privacy())
+            with pytest.raises(ValueError, match=r"counts on more|another kind of budget"):
+                ledger.charge("select", "a", Exponential(ledger.epsilon_of("1/1000", has_range=True), 1))
+    charged = Ledger(budget)
+    charged.bind(Privacy())
+    charged.charge("select", "a", Exponential("1/100", 1))
+    with account.reserve(budget, what="a run") as run, pytest.raises(ValueError, match="charges that the account does"):
+        PrivateTable(DATA, Privacy(), charged, account=run)
+    assert account.spent() == 0
+
+
+def test_a_release_made_elsewhere_comes_before_all_others(tmp_path):
+    account = Account(tmp_path / "people.account", budget=Budget(epsilon=2, delta="1e-6"))
+    outside = pypgm.mechanisms.mst(DATA, epsilon="1/2", delta="1e-6")
+    more = Budget(epsilon=1, delta="1e-6")
+    with outside.resume(DATA, more, account=account) as table:
+        table.measure("a", rho="1/10000")
+    with pytest.raises(ValueError, match="resumed before the account has other lines"):
+        outside.resume(DATA, more, account=account)
 
 
 @pytest.mark.parametrize("schema", [{"job": ["cook", "spy"]}, OpenSchema({"job": OpenSet(share="1/2")})])

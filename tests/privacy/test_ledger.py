@@ -405,3 +405,35 @@ def test_a_long_report_groups_equal_charges_and_shows_the_dearest():
     assert sum(float(line.split()[-1]) for line in lines[1:6]) == pytest.approx(float(ledger.spent()), rel=1e-5)
     assert len(ledger.report().splitlines()) == 122
     assert len(ledger.report(61).splitlines()) == 63
+
+
+def test_a_part_that_counts_on_the_whole_ledger_has_no_guarantee_of_its_own():
+    ledger = Ledger(Budget(epsilon=1, delta=1e-6))
+    for alone in (True, False):
+        with ledger.allocate("a tenth", fraction="1/10", alone=alone) as part:
+            part.charge("select", "a", Exponential(part.epsilon_of(part.remaining(), has_range=True), 1))
+            asked = (part.snapshot, part.epsilon, part.realised_epsilon, part.to_dict, lambda: copy.copy(part))
+            for ask in asked if not alone else ():
+                with pytest.raises(ValueError, match="alone=False"):
+                    ask()
+            if alone:
+                assert gdp_epsilon(fixed_amount(part.lines), 1e-6) <= part.epsilon(1e-6) * (1 + 1e-9)
+
+
+def test_steps_of_bounded_loss_cost_by_what_is_left_and_a_report_checks_it():
+    ledger = Ledger(Budget(epsilon=1, delta=1e-6))
+    law = Exponential("1/10", 1)
+    first, *_, last = (ledger.charge("select", "a", law) for _ in range(15))
+    assert law.cost("rho") < first.cost < last.cost < law.cost("rho") * Fraction(355, 226)
+    fields = ledger.to_dict()
+    assert Ledger.from_dict(fields).lines == ledger.lines
+    fields["lines"][-1] |= {key: fields["lines"][0][key] for key in ("left", "cost")}
+    with pytest.raises(ValueError, match="counts on"):
+        Ledger.from_dict(fields)
+    del fields["budget"]["accounting"]
+    with pytest.raises(ValueError, match="an amount left"):
+        Ledger.from_dict(fields)
+    with pytest.raises(ValueError, match="no cost in Gaussian"):
+        ledger.charge("train", "a model", Stated(rho="1/1000"))
+    with pytest.raises(BudgetError, match="a charge of 2 steps"):
+        ledger.charge_many("select", [("a", Exponential(1, 1)), ("b", Exponential("1/2", 1))])
