@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
+from pypgm import _core
 from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
 from pypgm.privacy.account_entry import AccountEntry
@@ -139,7 +140,7 @@ class Account:
             execute(statement)
         columns = "" if person is None else json.dumps(person)
         kept = json.dumps(arguments_of(budget))
-        values = (FORMAT, self._store.name, os.urandom(8).hex(), kept, table or "", neighbours or "", columns, "")
+        values = (FORMAT, self._store.name, _identity(), kept, table or "", neighbours or "", columns, "")
         execute(f"INSERT INTO account ({HEAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values, "open")
         _note(execute, f"created with {budget!r}", "", "")
 
@@ -264,7 +265,7 @@ class Account:
         >>> account.remaining()
         Fraction(1, 1)
         """
-        kept, token = own_budget(budget), os.urandom(8).hex()
+        kept, token = own_budget(budget), _identity()
         earlier = (Fraction(0), Fraction(0)) if after is None else (after.spent(), after.spent_delta())
         with self._store.transaction() as execute:
             head, runs = head_of(execute), runs_of(execute)
@@ -455,6 +456,11 @@ class Account:
 def _check_reason(by: str, why: str) -> None:
     if not all(isinstance(text, str) and text.strip() for text in (by, why)):
         raise ValueError("a change of an account needs by= and why=, a person and a reason: they stay in it")
+
+
+def _identity() -> str:
+    """Return a name that no other account or run has."""
+    return f"{int(_core.secure_words(1)[0]):016x}"
 
 
 def _note(execute: Execute, what: str, by: str, why: str) -> None:
