@@ -93,7 +93,14 @@ def table_checked() -> Iterator[None]:
     except (ReadingError, SourceError, TableError):
         raise
     except ValueError as error:
-        raise TableError(str(error)) from None
+        text = str(error)
+    else:
+        return
+    try:
+        raise TableError(text)
+    except TableError as refusal:
+        refusal.__context__ = None  # where the error of a record may be
+        raise
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

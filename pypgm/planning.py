@@ -157,7 +157,7 @@ def plan(
     >>> found.cliques
     (('age', 'sex'), ('age', 'job'), ('sex', 'job'))
     >>> [round(s) for s in found.stddev], 0 < found.low < found.error < found.high < 0.2
-    ([11, 8, 13], True)
+    ([10, 8, 12], True)
     """
     from pypgm.mechanisms.tables import mechanism_named  # that package has this function
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -27,6 +27,7 @@ TABLES = (
 
 _MAX_WAIT = 120.0  # seconds until another process has ended its transaction, which takes milliseconds
 _PAUSE = 0.05  # seconds between two tries to make a file that another process makes
+_MAX_TRIES = 2400
 _NETWORKS = frozenset({"afs", "beegfs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs"})
 _NETWORKS |= {"nfs", "nfs4", "smb3", "smbfs"}
 """File systems of several machines, on which SQLite cannot share its index of a log that is being written."""
@@ -84,9 +85,10 @@ class _Sqlite:
 
     def _keep_log(self, connection: Any) -> None:  # noqa: ANN401 - of an optional module
         """Set the log, which the file remembers; wait while another process sets it."""
-        end = time.monotonic() + _MAX_WAIT
-        while (mode := _log_mode(connection)) is None and time.monotonic() < end:
-            time.sleep(_PAUSE)
+        for _ in range(_MAX_TRIES):
+            if (mode := _log_mode(connection)) is not None:
+                break
+            threading.Event().wait(_PAUSE)
         if mode != "wal":
             raise OSError(f"{self.name}: SQLite cannot keep a log of writes there; keep the account on a local disk")
 

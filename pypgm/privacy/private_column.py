@@ -20,7 +20,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.tally import Tally
+from pypgm.data.sources.tally import Tally
 from pypgm.queries import Identity
 
 

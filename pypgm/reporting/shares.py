@@ -51,7 +51,7 @@ def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement
     >>> data = pypgm.Dataset({"a": [0, 1, 1], "b": [0, 1, 0]}, pypgm.Domain({"a": 2, "b": 2}))
     >>> release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
     >>> [share.purpose for share in budget_shares(release.ledger, release.measurements)]
-    ['counting single columns', 'counting pairs of columns', 'choosing what to count']
+    ['counting pairs of columns', 'counting single columns', 'choosing what to count']
     """
     lines, limit = ledger.lines, ledger.budget.limit
     numbers = measured_lines(measurements, ledger).of

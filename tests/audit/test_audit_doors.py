@@ -57,6 +57,7 @@ NOT_PRIVATE = {
     "pypgm.*read_domain": "a file of a domain",
     "pypgm.*read_schema": "a file of a schema",
     "pypgm.load": "a release",
+    "pypgm.Account.keep": "a release",
     "pypgm.*.load": "a release or model",
     "pypgm.*.save": "a release or model",
     "pypgm.*read_*": "a model, network or potential of a file",

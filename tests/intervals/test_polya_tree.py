@@ -53,13 +53,13 @@ def amounts(seed, n=1500):
 def test_a_mean_over_merged_values_is_held():
     """Made-up tables and groups shared at random hold one of five: the values' own answers were not read."""
     held = []
-    for seed in range(5, 10):
+    for seed in range(5, 13):
         data = amounts(seed)
         release = mechanisms.mst(data, epsilon="1/2", delta=1e-9, unsafe_seed=seed)
         found = release.interval(lambda records: np.mean(records["a"]), attributes="a", worlds=2, truths=20)
         held.append(found.low <= np.mean(data["a"]) <= found.high)
         assert found.basis == "merged"
-    assert sum(held) >= 4
+    assert sum(held) >= 6
 
 
 @pytest.mark.parametrize("mechanism", ["wide", "aim"])

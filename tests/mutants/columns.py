@@ -40,7 +40,7 @@ MUTANTS = {
     "unknown keys under replace are charged as one cell": at(
         "privacy.private_column:sparse_histogram", check_unknown_keys, "wrong relation"
     )("Identity(2)", "Identity(1 + (rho is not None))"),
-    "each record counts to its key twice": at("privacy.tally:Tally.add", check_unknown_keys, "sensitivity")(
+    "each record counts to its key twice": at("data.sources.tally:Tally.add", check_unknown_keys, "sensitivity")(
         "X.get(key, 0) + count", "X.get(key, 0) + 2 * count"
     ),
     "L1 sensitivities stand for squared L2 ones": at(

@@ -47,7 +47,7 @@ MUTANTS = {
         "'noise drawn from a seed' if words is not None else ''", "'noise drawn from a seed' if unsafe_seed else ''"
     ),
     "keys come in the order in which they were met": at(
-        "privacy.tally:Tally._sorted", check_record_order, "private state kept"
+        "data.sources.tally:Tally._sorted", check_record_order, "private state kept"
     )("sorted(X)", "list(X)"),
     "a value that cannot be read may raise some errors": at(
         "privacy.private_column:_as_number", check_strange_values, "exception tells"

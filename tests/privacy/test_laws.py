@@ -29,7 +29,7 @@ from pypgm.privacy.laws import (
 )
 from pypgm.privacy.sampler import Sampler
 
-THRESHOLD = {"largest_change": 1, "threshold": 99, "records_per_person": 2, "delta": "1/1000"}
+THRESHOLD = {"largest_change": 2, "threshold": 99, "records_per_person": 2, "delta": "1/1000"}
 # law, epsilon of one draw where it is pure, draws that compose
 CASES = [
     (DiscreteGaussian("7/3", squared_sensitivity=5, largest_change=1), None, 1),

@@ -124,7 +124,7 @@ def test_the_page_of_a_table(release, tmp_path):
 def test_counts_that_are_mostly_noise_are_told_of_columns_and_of_pairs(tmp_path):
     rng = np.random.default_rng(0)
     data = pypgm.Dataset({a: rng.geometric(0.3, 3000).clip(1, 12) - 1 for a in "abc"}, Domain(dict.fromkeys("abc", 12)))
-    release = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=0)
+    release = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=2)
     _, page = page_of(release, tmp_path / "report.html")
     told = re.search(
         r"a count below about ([\d,]+) records of one column, or ([\d,]+) of two columns together", page.text

@@ -148,7 +148,7 @@ def covers(domain: Domain, cliques: Iterable[Clique], n_cells: int = _CELLS) -> 
     --------
     >>> pairs = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]
     >>> covers(Domain({"a": 4, "b": 4, "c": 4, "d": 50}), pairs, 100)
-    {('c', 'd'): [('c', 'd')], ('a', 'b', 'c'): [('a', 'b'), ('b', 'c'), ('a', 'c')]}
+    {('c', 'd'): [('c', 'd')], ('a', 'b', 'c'): [('a', 'b'), ('a', 'c'), ('b', 'c')]}
     """
     left = dict.fromkeys(sorted(dict.fromkeys(cliques), key=domain.size, reverse=True))
     of_attribute: dict[str, list[Clique]] = {a: [] for a in domain}
