@@ -13,6 +13,7 @@ from typing import Any, NoReturn, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.sources.tally import Tally
 from pypgm.privacy.access import ChargedNoise, ColumnAccess
 from pypgm.privacy.budget import check_new
 from pypgm.privacy.fixed_errors import fixed_errors, unwarned
@@ -20,7 +21,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.data.sources.tally import Tally
 from pypgm.queries import Identity
 
 

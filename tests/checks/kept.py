@@ -92,7 +92,7 @@ def _resumed(release: Any, data: Dataset) -> Found:
     earlier, again = release.ledger.lines, resumed.ledger.lines
     # In Gaussian differential privacy a step costs less where more is left.
     costs = [(new.cost, old.cost) for new, old in zip(again, earlier, strict=False)]
-    grows = more.accounting == "gdp" and all(old * Fraction(1, 2) < new <= old for new, old in costs)
+    grows = more.accounting == "gdp" and all(old * Fraction(1, 2) <= new <= old for new, old in costs)
     if [(line.law, line.delta) for line in again] != [(line.law, line.delta) for line in earlier] or not (
         grows or all(new == old for new, old in costs)
     ):
