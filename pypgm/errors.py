@@ -96,10 +96,17 @@ def table_checked() -> Iterator[None]:
         text = str(error)
     else:
         return
-    try:
+    with _without_context():
         raise TableError(text)
-    except TableError as refusal:
-        refusal.__context__ = None  # where the error of a record may be
+
+
+@contextmanager
+def _without_context() -> Iterator[None]:
+    """Context of a refusal that does not hold the error it follows from, which may be of a record."""
+    try:
+        yield
+    except ValueError as refusal:
+        refusal.__context__ = None
         raise
 
 
