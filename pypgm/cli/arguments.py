@@ -264,7 +264,7 @@ def check_places(
         if path == "-":
             raise ValueError("standard output is /dev/stdout, and a file named - is ./-")
         place = Path(os.path.realpath(as_path(path)))
-        if place in taken:
+        if place in taken or any(place.exists() and other.exists() and place.samefile(other) for other in taken):
             raise ValueError(f"{path} would be overwritten; give the result another name")
         taken.append(place)
         _check_outside(path, inputs)

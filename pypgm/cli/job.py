@@ -8,11 +8,13 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from pypgm.cli.arguments import dialect, has_contents, workload_named
 from pypgm.cli.claim import TakenError
+from pypgm.cli.stopping import STOPPING
 from pypgm.data import OpenSchema, Schema
 from pypgm.errors import BudgetError
 from pypgm.privacy.account import Account, AccountRun
@@ -65,6 +67,11 @@ class Job:
         self._name = str(arguments.account)
         if self._account is not None and "://" in self._name:  # it may have a password
             self._name = self._account.name
+        if self._account is not None:
+            try:
+                os.path.abspath(file).encode()
+            except UnicodeEncodeError:
+                raise ValueError("an account keeps the path of the release, which has to be UTF-8") from None
 
     def earlier(self) -> tuple[Release, Path] | None:
         """Return the release that an earlier run of the job has paid for, and its file; None if there is none.
@@ -76,9 +83,8 @@ class Job:
         TakenError
             If a run of the job is open in the account.
         ValueError
-            If the file of the release has other contents, or the release another budget.
-        OSError
-            If the account knows the release and its file is gone.
+            If the file of the release has other contents, the release is of another call, or the account knows it and
+            its file is gone.
         """
         run = None if self._account is None else self._account.run_of(self.key)
         if has_contents(self.file):
@@ -91,17 +97,35 @@ class Job:
             release, path = self._in_account(run), Path(run.path)
         if self._account is not None:
             self._account.check_release(release)
-            if run is not None:
+            self._account.check_table(self._table)
+            if run is not None and release.account is not None and release.account.run == run.run:
                 self._finish(self._account, run, release, path)
-        budget, arguments = release.ledger.budget, self._arguments
-        if (release.mechanism, budget.epsilon, budget.delta) != (
-            arguments.mechanism,
-            arguments.epsilon,
-            arguments.delta,
-        ):
-            has = f"{path}, the release with the key {self.key}, is of {release.mechanism} with {budget!r}"
-            raise ValueError(f"{has}, and the call is not: pass another --key")
+        self._check_same(release, path)
+        if not has_contents(self.file):
+            part = f"{self.file}.part"
+            shutil.copyfile(path, part)
+            os.replace(part, self.file)
+            path = Path(self.file)
         return release, path
+
+    def _check_same(self, release: Release, path: Path) -> None:
+        """Raise ``ValueError`` for the release of another call under the same key."""
+        budget, arguments, schema = release.ledger.budget, self._arguments, self._schema
+        has = (release.mechanism, budget.epsilon, budget.delta, release.privacy.neighbours)
+        wanted = (arguments.mechanism, arguments.epsilon, arguments.delta, arguments.neighbours)
+        is_same = release.schema is not None and (
+            release.schema == schema
+            if isinstance(schema, Schema)
+            else set(release.schema.declared) == set(schema.declared)
+        )
+        if has != wanted or not is_same:
+            kind = f"of {release.mechanism} with {budget!r}, {release.privacy.neighbours}" if has != wanted else ""
+            named = f"{path}, the release with the key {self.key}, is {kind or 'of another schema'}"
+            raise ValueError(f"{named}, and the call is not: pass another --key")
+
+    @property
+    def _table(self) -> str:
+        return str(self._arguments.duckdb_table or self._arguments.table)
 
     @contextlib.contextmanager
     def reserved(self) -> Iterator[Reservation | None]:
@@ -119,15 +143,16 @@ class Job:
             yield None
             return
         budget = budget_for(self._schema, arguments.epsilon, arguments.delta)
-        table = arguments.duckdb_table or arguments.table
         try:
-            reservation = self._account.reserve(budget, what=arguments.mechanism, key=self.key, table=table)
+            with STOPPING.held():
+                reservation = self._account.reserve(budget, what=arguments.mechanism, key=self.key, table=self._table)
         except ValueError as error:
             run = self._account.run_of(self.key)
             if isinstance(error, BudgetError) or run is None or (run.is_settled and not run.digest):
                 raise
             raise TakenError(str(error)) from None
         with reservation:
+            STOPPING.check()
             yield reservation
 
     def keep(self, release: Release, path: Path) -> None:
@@ -148,7 +173,7 @@ class Job:
     def _in_account(self, run: AccountRun) -> Release:
         if not has_contents(run.path):
             gone = f"run {run.run} of {self._name} has paid for this call, and its release is gone"
-            raise OSError(f"{gone}: put {run.path} back, or pass another --key to pay again")
+            raise ValueError(f"{gone}: put {run.path} back, or pass another --key to pay again")
         release = load(run.path)
         if not isinstance(release, Release) or release.digest != run.digest:
             raise ValueError(f"{run.path} is not the release that run {run.run} of {self._name} kept there")

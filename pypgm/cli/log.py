@@ -16,6 +16,7 @@ from pypgm._core import __version__
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.observer import Observer, observed_by, the_observer
 
+_UNFIT = 3  # exit status of a table that does not fit its schema
 _BETWEEN = 10.0  # seconds between two lines of progress
 
 
@@ -61,6 +62,8 @@ class Log:
 
     def end(self, status: int, message: str) -> None:
         """Write the last line, with the exit status and the message of the error, if any."""
+        if status == _UNFIT:  # where the table does not fit is for its owner alone
+            message = "the table does not fit its schema: the command says where"
         self.step("ended", status=status, **({"error": message} if message else {}))
         self._ending.close()
         if self._file is not None:

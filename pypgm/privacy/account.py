@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -266,6 +267,12 @@ class Account:
         Fraction(1, 1)
         """
         kept, token = own_budget(budget), _identity()
+        if after is not None and (
+            after.budget.accounting != kept.accounting
+            or after.spent() > kept.limit
+            or after.spent_delta() > kept.reserved_delta
+        ):
+            raise ValueError(f"{budget!r} is not enough for the earlier charges, of {after.budget!r}")
         earlier = (Fraction(0), Fraction(0)) if after is None else (after.spent(), after.spent_delta())
         with self._store.transaction() as execute:
             head, runs = head_of(execute), runs_of(execute)
@@ -405,10 +412,19 @@ class Account:
         run = runs[entry.run - 1] if 0 < entry.run <= len(runs) else None
         if run is None or run.amount != entry.amount:
             raise ValueError(f"{head.name} has no run {entry.run} that reserved {entry.unit} {entry.amount}")
-        kept, lines = ([(c.what, c.on, c.law) for c in each] for each in (self.lines(run.run), release.ledger.lines))
-        shared = min(len(kept), len(lines))
-        # A resumed release has earlier lines first; of an open table the account may have later ones.
-        if (kept[:shared] != lines[:shared] and kept[-shared:] != lines[-shared:]) or (lines and not shared):
+        kept, lines = (
+            [(c.what, c.on, c.law.name, str(c.law.parameters)) for c in each]
+            for each in (self.lines(run.run), release.ledger.lines)
+        )
+        # A resumed release has lines of earlier runs first; of an open table the account may have later ones, and of
+        # one of two related tables those of the other.
+        more, n = len(lines) - len(kept), len(lines)
+        is_there = bool(lines) == bool(kept) and lines[max(more, 0) :] in (kept[:n], kept[-n:])
+        if more > 0 and is_there:
+            before = [self.lines(other.run) for other in runs if other.run < run.run]
+            known = Counter((c.what, c.on, c.law.name, str(c.law.parameters)) for each in before for c in each)
+            is_there = not Counter(lines[:more]) - known
+        if not is_there:
             raise ValueError(f"the lines of run {run.run} in {head.name} are not those of the release")
         state = f"{'settled' if run.is_settled else 'still open'}, {entry.unit} {short(run.taken[0])}"
         return f"{head.name} has the release: run {run.run}, {state} of {head.budget!r}"

@@ -125,8 +125,9 @@ class Reservation:
         with self._store.transaction() as execute:
             head = head_of(execute)
             head.check(ledger.privacy)
-            if were_first and head.budget.accounting == "gdp" and execute("SELECT 1 FROM account_lines LIMIT 1"):
-                needed = "a release made elsewhere is resumed before the account has other lines, as it came first"
+            others = "SELECT 1 FROM account_runs WHERE run != ? AND (state = 'open' OR spent != '0') LIMIT 1"
+            if were_first and head.budget.accounting == "gdp" and execute(others, run):
+                needed = "a release made elsewhere is resumed before the account has other runs, as it came first"
                 raise ValueError(f"{needed}: {head.name} has some")
             charged, failing, bound, mark = self._amounts(execute)
             self._check_left(lines, charged)

@@ -191,6 +191,11 @@ def _check_one_machine(path: Path) -> None:
         return
     mounts = [line.partition(" - ") for line in lines]
     kinds = {place.split(" ")[4]: kind.split(" ")[0] for place, _, kind in mounts}
+    if path.exists() and (os.stat(path).st_nlink > 1 or str(path) in kinds):
+        raise OSError(
+            f"{path.name} has several names, by a hard link or a mount of its own, and runs by different ones would "
+            "not know of each other: keep one name, and mount its folder"
+        )
     above = [str(parent) for parent in (path, *path.parents) if str(parent) in kinds]
     if above and kinds[above[0]] in _NETWORKS:
         raise OSError(

@@ -89,6 +89,7 @@ def paid_for(
         ledger = Ledger(budget, run.observer)
         ledger.bind(account.relation)
         ledger.charge("release", what, law)
+        account.keep(run.entry.run, "", "made by other means")  # so that its key stays taken
     return run.entry
 
 
@@ -99,11 +100,16 @@ def resumed(account: Account | None, release: _Resumable, ledger: Ledger) -> Ite
     Where the release is of the same account, its charges stand there and are not entered again.
     """
     if account is None:
+        if release.account is not None:
+            paid = f"the release was paid by the account {release.account.name}"
+            raise ValueError(f"{paid}, which would not know what is charged now: pass account=pypgm.Account(...)")
         yield None
         return
     if not isinstance(account, Account):
         raise TypeError(f"account needs a pypgm.Account, got {type(account).__name__}")
     is_there = release.account is not None and release.account.identity == account.identity
+    if is_there:
+        account.check_release(release)
     what = f"{release.mechanism}, resumed"
     run = account.reserve(ledger.budget, what=what, after=ledger if is_there else None)
     try:

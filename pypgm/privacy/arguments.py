@@ -32,13 +32,14 @@ def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | Non
 
 
 def draws_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
-    """Return the budget as `as_budget` does, of zCDP if epsilon and delta are given, for steps that all are draws.
+    """Return the budget as `as_budget` does, in zCDP if it has epsilon and delta, for steps that all are draws.
 
     Without Gaussian noise among them, fewer than some hundred draws cost more in Gaussian differential privacy.
     """
-    if budget is None and epsilon is not None and delta:
-        return Budget(epsilon=epsilon, delta=delta, accounting="zcdp")
-    return as_budget(epsilon, delta, budget)
+    named = as_budget(epsilon, delta, budget)
+    if named.epsilon is not None and named.accounting == "gdp":
+        return Budget(**named.arguments(), accounting="zcdp")
+    return named
 
 
 def gaussian_budget(name: str, epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:

@@ -277,7 +277,10 @@ def entered(
         table: PrivateTable = handed.take()
         budget_of(None, None, table.ledger.budget)
         return table
-    ledger, relation = shown_ledger(budget_of(epsilon, delta, budget), bar), one_relation(neighbours, privacy)
+    of_run = budget_of(epsilon, delta, budget)
+    if account is not None:  # which adds up in its own accounting
+        of_run = as_budget(epsilon, delta, budget)
+    ledger, relation = shown_ledger(of_run, bar), one_relation(neighbours, privacy)
     with standing_still:
         return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed, account=account)
 

@@ -159,8 +159,6 @@ class Noise(Law):
         least = True, False, False
         values = [None if v is None else _whole(n, v, zero=z) for n, v, z in zip(names, given, least, strict=True)]
         change, threshold, k = values
-        if threshold is not None and k is not None and change is not None and change < k:
-            raise ValueError(f"{k} records a person change a count by {k}, and largest_change is {change}")
         fails = _failure(delta)
         if (threshold is None) != (k is None) or (threshold is not None and change is None):
             raise ValueError(f"{self.name} with a threshold needs the parameters {sorted(names)}")
@@ -618,7 +616,7 @@ class Stated(Law):
         """Return the cost of a stated epsilon; ``ValueError`` for a rho."""
         if not self.is_gdp:
             has_none = "a step that is rho-zCDP has no cost in Gaussian differential privacy"
-            raise ValueError(f'{has_none}: use Budget(epsilon, delta, accounting="zcdp"), or state an epsilon')
+            raise ValueError(f'{has_none}: use Budget(epsilon=…, delta=…, accounting="zcdp"), or state an epsilon')
         return Law.gdp_cost(self, left)
 
     def dominating(self, unit: Unit) -> Dominating | None:

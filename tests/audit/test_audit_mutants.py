@@ -41,7 +41,7 @@ from pypgm.audit.samplers import (
     enumerate_law,
 )
 from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, laws
-from pypgm.privacy.noise import laplace_threshold
+from pypgm.privacy.noise import drawable_variance, laplace_threshold
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.sampler import Sampler
 from pypgm.queries import Partition
@@ -183,7 +183,7 @@ def test_wrong_branches_and_coins_are_reported():
 @pytest.mark.slow
 def test_too_little_noise_is_reported():
     def ten_percent_less(source, private, runs):
-        variance = source.parameter * Fraction(100, 121)
+        variance = drawable_variance(source.parameter * Fraction(100, 121))
         add = [Sampler().gaussian(variance)(np.full(runs, x)) for x in private.tolist()]
         return np.stack(add, axis=1)
 

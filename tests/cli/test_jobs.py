@@ -99,7 +99,8 @@ def test_the_class_of_an_error_decides_the_status_and_json_and_log_say_it(folder
     assert (stated["verb"], stated["status"]) == ("synth", status)
     assert said.err == f"pypgm: {stated['error']}\n"
     last = log_lines()[-1]
-    assert (last["step"], last["status"], last["error"]) == ("ended", status, stated["error"])
+    said = "the table does not fit its schema: the command says where" if status == 3 else stated["error"]
+    assert (last["step"], last["status"], last["error"]) == ("ended", status, said)
     assert sorted(os.listdir()) == ["job.log", "people.csv", "schema.json"]
 
 
@@ -184,9 +185,9 @@ def test_the_account_knows_where_the_release_is(folder, unspent, capsys):
     unspent()
     assert synth(*IN_ACCOUNT, out="again.csv") == 0
     assert Path("again.csv").stat().st_size > 0
-    assert not Path("again.pgm").exists()
+    assert Path("again.pgm").read_bytes() == Path("out.pgm").read_bytes()
     Path("out.pgm").rename("lost.pgm")
-    assert synth(*IN_ACCOUNT, out="third.csv") == 6
+    assert synth(*IN_ACCOUNT, out="third.csv") == 2
     assert "put" in capsys.readouterr().err
     assert not Path("third.csv").exists()
     Path("lost.pgm").rename("out.pgm")

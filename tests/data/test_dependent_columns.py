@@ -340,6 +340,7 @@ def test_engines_count_differences_alike():
     asked = [("joined",), ("left", "birth"), ("second", "first", "joined")]
     for one, other in zip(found.count(asked), known.count(asked), strict=True):
         assert one.tolist() == other.tolist()
+    found.end_snapshot()
     connection.raw_sql("create table u as select * replace (cast(joined as varchar) as joined) from given")
     with pytest.raises(
         ValueError, match="column 'joined': is measured as a difference, which an engine counts of dates"

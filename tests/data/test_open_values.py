@@ -16,12 +16,12 @@ from engines import ENGINES
 import pypgm
 from pypgm import Budget, Ledger, OpenSchema, PrivateTable, ReleaseError
 from pypgm.data import Integer, OpenSet, Person, QuantileBins, Real, scan
-from pypgm.data.sources import open_values, streamed
+from pypgm.data.sources import open_values, streamed, tally
 from pypgm.data.sources.open_values import StreamedValues
 from pypgm.data.sources.opened import opened
 from pypgm.data.sources.source import open_source
 from pypgm.errors import SourceError
-from pypgm.privacy import settle, tally
+from pypgm.privacy import settle
 from pypgm.privacy.sampler import Sampler
 
 NULLS = ["", "-999"]

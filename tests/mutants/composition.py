@@ -34,10 +34,10 @@ MUTANTS = {
         "Dominating(response_losses, 1 / self.scale, self.sensitivity)",
         "Dominating(response_losses, 1 / self.scale, 1)",
     ),
-    "equal lines enter the distributions once": at("privacy.pld:_steps", composed("20 Gaussians"), "accounting")(
+    "equal lines enter the distributions once": at("privacy.pld:_steps", composed("12 Laplaces"), "accounting")(
         "counted[X] += Y", "counted[X] = Y"
     ),
-    "one of the copies is forgotten": at("privacy.pld:_tilted_sum", composed("20 Gaussians"), "accounting")(
+    "one of the copies is forgotten": at("privacy.pld:_tilted_sum", composed("12 Laplaces"), "accounting")(
         "_power(np.fft.rfft(np.exp(logs - log_sum), size), times)",
         "_power(np.fft.rfft(np.exp(logs - log_sum), size), max(1, times - 1))",
     ),
@@ -53,7 +53,7 @@ MUTANTS = {
     "a Gaussian loss is centred": at("privacy.losses:gaussian_losses", composed("20 Gaussians"), "accounting")(
         "mean + mu * X", "mu * X"
     ),
-    "the least loss of a law is 0": at("privacy.pld:_tilted_sum", composed("20 Gaussians"), "accounting")(
+    "the least loss of a law is 0": at("privacy.pld:_tilted_sum", composed("12 Laplaces"), "accounting")(
         "sum((times * first for (first, _), times in laws))", "min((first for (first, _), _ in laws))"
     ),
     "what has no distribution is forgotten": at(

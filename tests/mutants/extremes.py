@@ -33,7 +33,8 @@ MUTANTS = {
         "SCORE_LIMIT", "1 << 31"
     ),
     "a caller's decimal context is used": at("privacy.noise:laplace_threshold", check_contexts, "accounting")(
-        "with_own_digits", "lambda f: __import__('functools').wraps(f)(lambda *a, **k: f(*a, **k))"
+        "with_own_digits",
+        "lambda f, context=0: __import__('functools').wraps(f)(lambda *a, **k: (context, f(*a, **k))[1])",
     ),
     "Gaussian noise is drawn from the law of Laplace": at(
         "privacy.sampler:Sampler.gaussian", check_odd_laws, "wrong law"

@@ -14,7 +14,8 @@ looks = partial(check_door, "synthesize", ("typed", "open"), ("lists", "arrays o
 MUTANTS = {
     "an open set lists all values that occur": at("privacy.settling:_settled", check_open_sets, "threshold")(
         "sparse_histogram(values, delta=delta, rho=amount)",
-        "{*sparse_histogram(values, delta=delta, rho=amount), *values.trusted_access.keys()}",
+        "{*sparse_histogram(values, delta=delta, rho=amount), *(k for keys, "
+        "_ in values.trusted_access.histogram() for k in keys)}",
     ),
     "an open column costs twice its share": at("privacy.settling:settle", check_open_sets, "overspent")(
         "as_fraction('share', c.share) * ledger.budget.limit", "as_fraction('share', c.share) * ledger.budget.limit * 2"
@@ -29,14 +30,15 @@ MUTANTS = {
         "privacy.settling:_settled", check_open_sets, "unnoised answer"
     )(
         "sparse_histogram(values, delta=delta, rho=amount)",
-        "{*sparse_histogram(values, delta=delta, rho=amount), *(k for k, "
-        "n in values.trusted_access.keys().items() if n >= 1000)}",
+        "{*sparse_histogram(values, delta=delta, rho=amount), *(k for keys, "
+        "counts in values.trusted_access.histogram() for k, n in zip(keys, counts) if n >= 1000)}",
     ),
     "quantiles on long grids are exact": at("privacy.settling:_settled", check_open_sets, "unnoised answer")(
         "return column.closed(X)",
         "found = X\n"
-        "from numpy import quantile\n"
-        "exact = quantile(values.trusted_access.numbers()[0], [float(s) for s in steps])\n"
+        "from numpy import asarray, quantile, repeat\n"
+        "exact = repeat(*values.trusted_access.numbers(asarray(column.grid, float)))\n"
+        "exact = quantile(exact, [float(s) for s in steps])\n"
         "return column.closed(exact if len(column.grid) >= 500 else found)",
         1,
     ),

@@ -64,7 +64,7 @@ MUTANTS = {
         "self._sums = X, Y, Z", "self._sums = X, *self._sums[1:]\nself._sums = X, Y, Z"
     ),
     "an allocation that nobody got is held": at("privacy.ledger:Ledger.allocate", check_interrupts, "interrupt")(
-        not_kept(2)
+        not_kept(3)
     ),
     "an interrupt within an allocation leaves it open": at(
         "privacy.ledger:Ledger.__exit__", check_interrupts, "interrupt"

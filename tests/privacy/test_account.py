@@ -104,7 +104,7 @@ def test_a_release_made_elsewhere_comes_before_all_others(tmp_path):
     more = Budget(epsilon=1, delta="1e-6")
     with outside.resume(DATA, more, account=account) as table:
         table.measure("a", rho="1/10000")
-    with pytest.raises(ValueError, match="resumed before the account has other lines"):
+    with pytest.raises(ValueError, match="resumed before the account has other runs"):
         outside.resume(DATA, more, account=account)
 
 
