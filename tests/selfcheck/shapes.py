@@ -75,8 +75,8 @@ SHAPES = (
 """Shapes besides the three attributes and 12 cells of `pairs`."""
 
 CHOOSING = (
-    Shape((40, 20, 2), 2000, Privacy(), "5", "1/1000000"),
-    Shape((30, 20), 2000, Privacy("replace"), "4", "1/1000000"),
+    Shape((40, 20, 2), 2000, Privacy(), "47/10", "1/1000000"),
+    Shape((30, 20), 2000, Privacy("replace"), "15/4", "1/1000000"),
 )
 """Shapes with enough records and budget for choosing the resolution of pairs."""
 
