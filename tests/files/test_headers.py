@@ -43,7 +43,7 @@ THINGS = {
 }
 
 
-DEFAULTS = "", None, {}, [], "add-remove", 1, "1/10000000000", "not asked"
+DEFAULTS = "", None, {}, [], "add-remove", 1, "1/10000000000", "not asked", "zcdp"
 
 
 def places(value, path=()):
