@@ -307,6 +307,21 @@ def test_a_page_that_is_there_is_made_already(folder, capsys):
     assert cli.main(["report", "out.pgm", "--out", "unsafe.html"]) == 2
 
 
+def test_a_key_is_of_one_call(folder, unspent, capsys):
+    """Under the same key another table, schema or relation is another call, and gets nothing."""
+    people = account()
+    assert synth(*IN_ACCOUNT, "--key", "today") == 0
+    unspent()
+    before = people.remaining()
+    Path("wider.json").write_text(json.dumps(SCHEMA | {"age": 6}))
+    for more in (["--schema", "wider.json"], ["--neighbours", "replace"], ["--epsilon", "1/3"]):
+        assert synth(*IN_ACCOUNT, "--key", "today", *more, out="other.csv") == 2
+        assert "pass another --key" in capsys.readouterr().err
+        assert not Path("other.csv").exists()
+    assert people.remaining() == before
+    assert synth(*IN_ACCOUNT, "--key", "today", out="other.csv") == 0
+
+
 def stated(capsys, *arguments):
     assert cli.main([*arguments, "--json"]) == 0
     return json.loads(capsys.readouterr().out)

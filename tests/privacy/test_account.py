@@ -1,11 +1,13 @@
 """An account outlives runs: what it takes, refuses, gives back and says; every mechanism and learner charges to it."""
 
+import dataclasses
 import json
 import os
 import pickle
 import shutil
 import sqlite3
 import threading
+import types
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,8 +20,9 @@ import pypgm
 from pypgm import Dataset, Domain, OpenSchema, Schema, mechanisms
 from pypgm.data import OpenSet
 from pypgm.errors import BudgetError
-from pypgm.privacy import Account, Budget, Charge, Ledger, Privacy, PrivateTable, account_store
-from pypgm.privacy.laws import Exponential, Stated
+from pypgm.privacy import Account, Budget, Charge, Ledger, LedgerReport, Privacy, PrivateTable, account_store
+from pypgm.privacy.account_use import paid_for
+from pypgm.privacy.laws import DiscreteGaussian, Exponential, Stated
 
 DATA = Dataset({"a": [0, 1, 1] * 30, "b": [1, 1, 0] * 30}, Domain({"a": 2, "b": 2}))
 WHY = {"by": "a person", "why": "a test"}
@@ -106,6 +109,70 @@ def test_a_release_made_elsewhere_comes_before_all_others(tmp_path):
         table.measure("a", rho="1/10000")
     with pytest.raises(ValueError, match="resumed before the account has other runs"):
         outside.resume(DATA, more, account=account)
+
+
+def test_an_account_of_two_names_is_refused(account, tmp_path):
+    """SQLite locks and logs by the name: runs by two of them would not know of each other."""
+    other = tmp_path / "other.account"
+    other.hardlink_to(tmp_path / "people.account")
+    for place in (other, tmp_path / "people.account"):
+        with pytest.raises(OSError, match="several names"):
+            Account(place)
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        LedgerReport(Budget(rho=5), [Charge("train", "a", Stated(rho=5))]),
+        LedgerReport(Budget(epsilon="1/8"), [Charge("train", "a", Stated(epsilon="1/8"), unit="epsilon")]),
+        LedgerReport(Budget(rho=1, reserved_delta="1/2"), [Charge("train", "a", Stated(rho=0, delta="1/2"))]),
+    ],
+    ids=["more", "another unit", "more delta"],
+)
+def test_what_was_charged_before_is_within_the_budget_of_a_run(account, earlier):
+    with pytest.raises(ValueError, match="not enough for the earlier charges"):
+        account.reserve(Budget(rho=1), what="a run", after=earlier)
+    assert (account.remaining(), account.runs()) == (2, ())
+
+
+def test_only_what_an_account_has_paid_for_is_confirmed_and_resumed(account):
+    paid = mechanisms.mst(DATA, budget=Budget(rho="1/4"), account=account)
+    unpaid = mechanisms.mst(DATA, budget=Budget(rho="1/2"))
+    more = LedgerReport(
+        Budget(rho=100),
+        [*paid.ledger.lines, Charge("measure", "(b)", DiscreteGaussian(variance="1/180", squared_sensitivity=1))],
+        paid.privacy,
+    )
+    forged = [
+        dataclasses.replace(unpaid, account=paid.account),
+        dataclasses.replace(unpaid, account=dataclasses.replace(paid.account, run=77)),
+        types.SimpleNamespace(account=paid.account, ledger=more),
+        types.SimpleNamespace(account=paid.account, ledger=LedgerReport(Budget(rho=1))),
+    ]
+    for release in forged:
+        with pytest.raises(ValueError, match=r"are not those of the release|has no run 77"):
+            account.check_release(release)
+    for release in forged[:2]:
+        with pytest.raises(ValueError, match=r"are not those of the release|has no run 77"):
+            release.resume(DATA, Budget(rho=1), account=account)
+    with pytest.raises(ValueError, match="would not know what is charged now"):
+        paid.resume(DATA, Budget(rho=1))
+    assert account.spent() == paid.ledger.spent()
+
+
+def test_what_is_made_by_other_means_is_paid_for_once(tmp_path):
+    account = Account(tmp_path / "people.account", budget=Budget(epsilon=3, delta="1e-8", reserved_delta="1e-9"))
+    first = paid_for(account, "a survey", epsilon="1/10", delta="1e-10", key="survey")
+    (run,) = account.runs()
+    assert (run.is_settled, run.spent, run.spent_delta) == (True, first.amount, Fraction(1, 10**10))
+    assert run.spent > Fraction(1, 200)  # a step of epsilon: epsilon^2 / 2 and a little more
+    with pytest.raises(ValueError, match="has the same key"):
+        paid_for(account, "a survey", epsilon="1/10", key="survey")
+    outside = mechanisms.mst(DATA, epsilon="1/4", delta="1e-8")
+    with pytest.raises(ValueError, match="resumed before the account has other runs"):
+        outside.resume(DATA, Budget(epsilon="1/2", delta="1e-8"), account=account)
+    assert len(account.runs()) == 2  # the refused one has spent nothing
+    assert account.spent() == first.amount
 
 
 @pytest.mark.parametrize("schema", [{"job": ["cook", "spy"]}, OpenSchema({"job": OpenSet(share="1/2")})])
