@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from typing import IO
@@ -35,7 +36,7 @@ class Log:
     def __init__(self, path: str | None) -> None:
         self._path, self._ending = path, contextlib.ExitStack()
         self._file: IO[str] | None = None
-        self._run, self._started, self._progress_at = os.urandom(4).hex(), now(), -_BETWEEN
+        self._run, self._started, self._progress_at = os.urandom(4).hex(), now(), -math.inf
 
     def start(self, verb: str) -> None:
         """Open the file, and write the first line, the only one with the time of day: no record has been read yet."""

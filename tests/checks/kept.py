@@ -99,7 +99,7 @@ def _resumed(release: Any, data: Dataset) -> Found:
         yield "ledger sums", "a resumed ledger does not open with what was spent"
     if any(line.within.partition(" / ")[0] != release.mechanism for line in resumed.ledger.lines):
         yield "wrong claim", "lines of a resumed ledger do not say which release they are of"
-    if resumed.ledger.remaining() != more.limit - sum((cost for cost, _ in costs), Fraction(0)):
+    if resumed.ledger.remaining() != resumed.ledger.budget.limit - sum((cost for cost, _ in costs), Fraction(0)):
         yield "ledger sums", "a resumed ledger leaves more than the total less what was spent"
     if resumed.privacy != release.privacy or resumed.ledger.privacy != release.privacy:
         yield "mark lost", "resumed under another relation"

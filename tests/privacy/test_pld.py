@@ -190,5 +190,7 @@ def test_against_dp_accounting_where_it_is_installed():
         laws = pld.from_discrete_gaussian_mechanism(math.sqrt(variance), value_discretization_interval=1e-4)
         theirs = laws.self_compose(times).get_epsilon_for_delta(delta)
         ours = realised_pld_epsilon(ledger_of(*[(GAUSSIAN, variance)] * times), delta)
-        assert ours == pytest.approx(theirs, rel=2e-3, abs=2e-3)
+        # mu^2 of the discrete law is larger than that of the normal one by about 1 / (12 variance) of it.
+        assert ours == pytest.approx(theirs, rel=2e-3 + 1 / (12 * variance), abs=2e-3)
+        assert ours >= theirs - 2e-3
         assert ours <= zcdp_epsilon(Fraction(times, 2 * variance), delta)

@@ -136,6 +136,9 @@ def _resumed(folder: Path) -> Found:
             tables.append(release.resume(data, Budget(rho="7/5"), account=account))
         except BudgetError:
             break
+        except ValueError as error:
+            yield "uncharged draw", str(error)
+            return
         table = tables[-1]
         table.measure("a", rho=table.ledger.remaining())
     more = sum((table.ledger.spent() - release.ledger.spent() for table in tables), Fraction(0))
