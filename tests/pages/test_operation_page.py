@@ -46,7 +46,8 @@ def folder(tmp_path, monkeypatch):
     Path("people.csv").write_text(f"age,sex\n{rows}")
     Path("schema.json").write_text(json.dumps({"age": 5, "sex": ["F", "M"]}))
     files = {"nightly.sh": block("sh", "# nightly.sh"), "retry.sh": block("sh", "# retry.sh")}
-    code = f"import sys; sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r}); from pypgm.cli import main; sys.exit(main(sys.argv[1:]))"
+    root = str(Path(pypgm.__file__).parents[1])
+    code = f"import sys; sys.path.insert(0, {root!r}); from pypgm.cli import main; sys.exit(main(sys.argv[1:]))"
     files["bin/pypgm"] = f'#!/bin/sh\nexec "{sys.executable}" -c "{code}" "$@"\n'
     Path("bin").mkdir()
     for name, text in files.items():
