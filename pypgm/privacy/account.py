@@ -94,7 +94,7 @@ class Account:
     >>> account = Account(path, budget=Budget(rho=1), table="people")
     >>> data = pypgm.Dataset({"a": [0, 1, 1]}, pypgm.Domain({"a": 2}))
     >>> release = pypgm.mechanisms.mst(data, budget=Budget(rho="1/4"), account=account)
-    >>> account.spent(), account.remaining(), release.account.text
+    >>> account.spent(), account.remaining(), str(release.account and release.account.text)
     (Fraction(1, 4), Fraction(3, 4), 'people.account, run 1, rho 0.25 reserved')
     """
 
