@@ -206,7 +206,7 @@ _LAYOUT = Record(
     },
 )
 _ACCOUNT = Record(
-    "An account's entry",
+    "An account entry",
     {
         "name": (str, "of the account"),
         "identity": (str, "a number in hexadecimal digits that no other account has"),
