@@ -104,13 +104,13 @@ def forked(children):
         children.append(None)
 
 
-def met(fault, rng, n_lines, *of_run):
+def met(fault, rng, n_lines, seconds, *of_run):
     """Carry out a run that a fault meets; return whether it ended well."""
     children, event, before = [], None, lambda step: None
     if fault in {"SIGKILL", "SIGINT"}:
         event = lambda: os.kill(os.getpid(), getattr(signal, fault))  # noqa: E731
     elif fault == "any moment":  # by a signal that ends the process, in compiled code too
-        signal.setitimer(signal.ITIMER_PROF, rng.uniform(0.001, 0.1))
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(0, 2 * seconds))  # a child starts anew, and is slower
     elif fault == "fork":
         chosen = rng.randrange(4)
         before = lambda step: forked(children) if step == chosen else None  # noqa: E731
@@ -141,6 +141,16 @@ def lines_of_a_run(folder, place):
     with AtLine(WATCHED, 0, None) as whole:
         run(folder, place, 0)
     return whole.count
+
+
+def seconds_of_a_run(folder, place):
+    """Return the shortest of a few runs, so that a moment within it is met on a machine of any speed and load."""
+    seconds = []
+    for number in range(-3, 0):
+        start = time.perf_counter()
+        run(folder, place, number)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 def check(folder, place, number, *, is_killed):
@@ -174,13 +184,13 @@ def check(folder, place, number, *, is_killed):
 def main(folder, fault, seed, n_runs):
     folder, place = Path(folder), Path(folder, "people.account")
     Account(place, budget=Budget(rho=LIMIT), table="people", neighbours="add-remove")
-    n_lines = lines_of_a_run(folder, place)
+    n_lines, seconds = lines_of_a_run(folder, place), seconds_of_a_run(folder, place)
     check(folder, place, 0, is_killed=False)
     rng, ended_well = random.Random(seed), 0
     for number in range(1, n_runs + 1):
         of_run = random.Random(rng.random())
         if (child := os.fork()) == 0:
-            is_done = met(fault, of_run, n_lines, folder, place, number)
+            is_done = met(fault, of_run, n_lines, seconds, folder, place, number)
             os._exit(0 if is_done else 3)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         ended_well += status == 0
