@@ -42,9 +42,10 @@ def network_file(name: str) -> Path:
 
 
 def random_cliques(domain: pypgm.Domain, count: int, width: int = 2) -> list[Clique]:
-    """Return random sets of attributes, as the published experiments draw them."""
+    """Return so many random sets of attributes, as the published experiments draw them, or all if they are fewer."""
     every = list(itertools.combinations(domain.attributes, width))
-    return [every[i] for i in np.random.RandomState(0).choice(len(every), count, replace=False)]
+    chosen = np.random.RandomState(0).choice(len(every), min(count, len(every)), replace=False)
+    return [every[i] for i in chosen]
 
 
 def binary(attributes: int, n: int = 5_000) -> pypgm.Dataset:
