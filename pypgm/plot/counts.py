@@ -11,8 +11,9 @@ import numpy as np
 
 from pypgm._base.canvas import BLUE, GREY, INK, PALE, RED, axes_of, new_figure, plain_text
 from pypgm._base.clock import Clock
+from pypgm._base.shade import STRONGEST, shade
 from pypgm._base.student import LEVEL_TEXT, REACH
-from pypgm._base.terminal import escaped
+from pypgm._base.terminal import escaped, label_text
 from pypgm.bayes.network_release import NetworkRelease
 from pypgm.data import Dataset
 from pypgm.data.sources.files import replacing
@@ -25,6 +26,7 @@ from pypgm.report import cells, compare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from numpy.typing import NDArray
 
     from pypgm.release import Release
@@ -162,7 +164,7 @@ def marginal(
     """
     names = as_clique(clique)
     counts = answers.project(names)
-    texts = [escaped(" · ".join(cell[:-1])) or "all records" for cell in cells(counts)]
+    texts = [escaped(" · ".join(map(label_text, cell[:-1]))) if names else "all records" for cell in cells(counts)]
     model = counts.datavector()
     sides = [("model", model, BLUE)]
     for label, records, colour in (("synthetic", synthetic, "#8fb8de"), ("real (not private)", unsafe_data, RED)):
@@ -266,17 +268,18 @@ def pairs(
 def _heat_map(
     grid: NDArray[np.float64], names: list[str], apart: list[tuple[int, int]], is_real: bool, ax: Axes | None
 ) -> Axes:
+    from matplotlib.colors import PowerNorm
+
     n = len(names)
     side = float(np.clip(2.6 + 0.42 * n, 4.0, 13.0))
     ax = axes_of(ax, side + 0.6, side)
-    top = float(np.nanmax(grid, initial=0.1))
     with plain_text():
-        image = ax.imshow(grid, cmap="YlOrRd", vmin=0.0, vmax=top)
+        image = ax.imshow(grid, cmap=_shades(), norm=PowerNorm(0.5, 0.0, STRONGEST, clip=True))
         size = float(np.clip(120 / max(n, 1), 5, 9))
         if n <= 20:
             for i, j in itertools.product(range(n), repeat=2):
                 if np.isfinite(grid[i, j]):
-                    ink = "white" if grid[i, j] > 0.65 * top else INK
+                    ink = "white" if shade(grid[i, j]) > 0.6 else INK
                     ax.text(
                         j,
                         i,
@@ -297,8 +300,17 @@ def _heat_map(
         ax.spines[:].set_visible(False)
         title = "Error of pairs from the real records (not private)" if is_real else "Expected error of pairs"
         ax.set_title(title, loc="left", fontsize=11, color=RED if is_real else INK)
-        ax.figure.colorbar(image, ax=ax, shrink=0.7, label="percentage points (total variation)")
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, label="percentage points (total variation)")
+        marks = (0, 1, 5, 10, STRONGEST)
+        bar.set_ticks(marks, labels=[f"{points:g}" for points in marks])
     return ax
+
+
+def _shades() -> Colormap:
+    """Return the colours from white to that of a page."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("shades", ["white", BLUE])
 
 
 def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Axes:

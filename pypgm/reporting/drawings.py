@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 
+from pypgm._base.shade import STRONGEST, shade
 from pypgm._base.student import LEVEL_TEXT, REACH
 from pypgm._base.terminal import escaped
 from pypgm.reporting.quality import rounded
@@ -28,17 +30,19 @@ if TYPE_CHECKING:
 
 _ROWS = 12  # values that have a row with their name; more are a histogram where they have an order
 _COLUMNS = 120  # of a histogram; of more values neighbours are one
+_WIDE = 100  # ratio of widths of bins from which on an axis is logarithmic, and of a heap's to the others'
 _CELLS = 24  # values of a column in the picture of a pair
 _TABLE_ROWS, _TABLE_COLUMNS = 8, 4  # values of two columns that are read as a table
 
 _BENDS = (0.0, 16.0, -16.0, 32.0, -32.0, 48.0, -48.0)  # percent, of an arc
 _SQUARES = 45  # columns of a map of pairs
+_SCALE = [(points, shade(points)) for points in (1, 5, 10, STRONGEST)]  # of the legend
 _APART = 6.0  # percent, of an arc and a node that it passes
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A count to show as a bar; lengths are in percent of the longest bar.
+    """A count to show as a bar; lengths are in percent of the longest bar, places of the width of the picture.
 
     Attributes
     ----------
@@ -47,7 +51,9 @@ class Bar:
     error : float
         Reach to each side; inf where nothing is known.
     length, low, high : float
-        Length of the bar, and the ends of its error bar.
+        Length of the bar, and the ends of its error bar; in a histogram the count for each part of the axis.
+    left, width : float
+        Place of the bar in a histogram.
     real : float, optional
         The true count, which is not private.
     real_length : float
@@ -60,6 +66,8 @@ class Bar:
     length: float
     low: float
     high: float
+    left: float = 0.0
+    width: float = 100.0
     real: float | None = None
     real_length: float = 0.0
 
@@ -71,14 +79,20 @@ class Bars:
     Attributes
     ----------
     bars : tuple of Bar
+    apart : tuple of Bar
+        Missing and other values, and numbers that many records have among bins of many: shares of all records.
     is_histogram : bool
-        Whether values stand side by side in their order, without their names.
+        Whether values stand side by side in their order, without their names: their areas are the counts.
+    is_log : bool
+        Whether the axis of the histogram is logarithmic.
     text : str
         The picture in words.
     """
 
     bars: tuple[Bar, ...]
+    apart: tuple[Bar, ...]
     is_histogram: bool
+    is_log: bool
     text: str
 
 
@@ -144,6 +158,8 @@ def bars(
     real: NDArray[np.float64] | None = None,
     *,
     is_ordinal: bool,
+    n_values: int | None = None,
+    starts: NDArray[np.float64] | None = None,
 ) -> Bars:
     """Return the counts of a column as bars.
 
@@ -155,6 +171,10 @@ def bars(
         Counts, their expected errors if known, and the true counts if they may be shown.
     is_ordinal : bool
         Whether the values have an order.
+    n_values : int, optional
+        Number of values that are neither missing nor "other", which come first; by default all.
+    starts : ndarray of float, shape (n_values + 1,), optional
+        Start of each bin and the end of the last one, for values that are bins.
 
     Examples
     --------
@@ -162,50 +182,76 @@ def bars(
     >>> bars("sex", ["F", "M"], np.array([30.0, 60.0]), np.array([2.0, 3.0]), is_ordinal=False).text
     'sex: F 30 ± 3, M 60 ± 5 (90 %)'
     """
+    n = counts.size if n_values is None else n_values
     reach = np.full(counts.size, math.nan) if errors is None else REACH * errors
-    is_histogram = is_ordinal and counts.size > _ROWS
+    is_histogram = is_ordinal and n > _ROWS
+    values, apart = np.arange(n), [np.array([i]) for i in range(n, counts.size)]
+    if is_histogram and starts is not None:
+        is_heap = np.diff(starts) * _WIDE < np.median(np.diff(starts))
+        values, apart = values[~is_heap], [*(np.array([i]) for i in values[is_heap]), *apart]
     if is_histogram:
-        names, parts = _neighbours(labels)
-    elif counts.size > _ROWS:
-        names, parts = _frequent(labels, counts)
+        parts = np.array_split(values, min(values.size, _COLUMNS))
+    elif n > _ROWS:
+        order = np.argsort(-counts[:n], kind="stable")
+        parts = [order[i : i + 1] for i in range(_ROWS - 1)]
+        apart = [order[_ROWS - 1 :], *apart]
     else:
-        names, parts = list(labels), [np.array([i]) for i in range(counts.size)]
-    sums = [float(counts[p].sum()) for p in parts]
-    far = [float(np.sqrt(np.square(reach[p]).sum())) for p in parts]
-    true = None if real is None else [float(real[p].sum()) for p in parts]
-    ends = [c + (f if math.isfinite(f) else 0.0) for c, f in zip(sums, far, strict=True)]
-    longest = max([*ends, *(true or []), 1e-300])
-    drawn = tuple(
-        Bar(
-            escaped(label),
-            count,
-            error,
-            100 * count / longest,
-            100 * max(count - error, 0.0) / longest if math.isfinite(error) else 0.0,
-            100 * (count + error) / longest if math.isfinite(error) else 0.0,
-            None if true is None else true[i],
-            0.0 if true is None else 100 * true[i] / longest,
-        )
-        for i, (label, count, error) in enumerate(zip(names, sums, far, strict=True))
-    )
-    return Bars(drawn, is_histogram, _in_words(name, drawn, is_histogram))
+        parts = [values[i : i + 1] for i in range(n)]
+    edges, is_log = _axis(parts, starts) if is_histogram else (None, False)
+    named = [(_named(part, labels, is_histogram=is_histogram), part) for part in parts]
+    others = [(_named(part, labels, is_histogram=False), part) for part in apart]
+    total = max(float(counts.sum()), 0.0 if real is None else float(real.sum()), 1e-300)
+    drawn, beside = _scaled(named, (counts, reach, real), edges), _scaled(others, (counts, reach, real), longest=total)
+    text = _in_words(name, drawn, beside, is_histogram=is_histogram)
+    return Bars(drawn, beside, is_histogram, is_log, text)
 
 
-def _neighbours(labels: Sequence[str]) -> tuple[list[str], list[NDArray[np.intp]]]:
-    """Return labels and values in their order, with neighbours joined if there are many."""
-    parts = np.array_split(np.arange(len(labels)), min(len(labels), _COLUMNS))
-    return [labels[p[0]] if len(p) == 1 else f"{labels[p[0]]} to {labels[p[-1]]}" for p in parts], parts
+def _axis(parts: Sequence[NDArray[np.intp]], starts: NDArray[np.float64] | None) -> tuple[NDArray[np.float64], bool]:
+    """Return the edges of the bars in percent, and whether they lie on a logarithmic axis."""
+    if starts is None:
+        return np.linspace(0.0, 100.0, len(parts) + 1), False
+    edges = np.append(starts[[p[0] for p in parts]], starts[-1]) - starts[parts[0][0]]
+    widths = np.diff(edges)
+    is_log = bool(widths.max() > _WIDE * widths.min())
+    edges = np.arcsinh(edges / widths.min()) if is_log else edges
+    return 100 * edges / edges[-1], is_log
 
 
-def _frequent(labels: Sequence[str], counts: NDArray[np.float64]) -> tuple[list[str], list[NDArray[np.intp]]]:
-    """Return labels and values of the most frequent ones, all others joined."""
-    order = np.argsort(-counts, kind="stable")
-    parts = [*(order[i : i + 1] for i in range(_ROWS - 1)), order[_ROWS - 1 :]]
-    return [*(labels[i] for i in order[: _ROWS - 1]), f"{len(parts[-1]):,} other values"], parts
+def _named(part: NDArray[np.intp], labels: Sequence[str], *, is_histogram: bool) -> str:
+    """Return the label of values that have one bar."""
+    if len(part) > 1 and not is_histogram:
+        return f"{len(part):,} other values"
+    first, last = labels[int(part[0])], labels[int(part[-1])]
+    return first if len(part) == 1 else f"{first} to {last}"
 
 
-def _in_words(name: str, drawn: Sequence[Bar], is_histogram: bool) -> str:
-    shown = sorted(drawn, key=lambda bar: -bar.count)[:3] if is_histogram else drawn
+def _scaled(
+    named: Sequence[tuple[str, NDArray[np.intp]]],
+    numbers: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None],
+    edges: NDArray[np.float64] | None = None,
+    longest: float = 0.0,
+) -> tuple[Bar, ...]:
+    """Return bars of values, in percent of the longest of them or of a given number; between edges they are areas."""
+    counts, reach, real = numbers
+    sums = [float(counts[p].sum()) for _, p in named]
+    far = [float(np.sqrt(np.square(reach[p]).sum())) for _, p in named]
+    true = [None if real is None else float(real[p].sum()) for _, p in named]
+    places = [(0.0, 100.0)] * len(named) if edges is None else list(itertools.pairwise(edges.tolist()))
+    widths = [(end - start) / 100 for start, end in places]
+    ends = [max(c + (f if math.isfinite(f) else 0.0), t or 0.0) for c, f, t in zip(sums, far, true, strict=True)]
+    longest = longest or max([*(end / width for end, width in zip(ends, widths, strict=True)), 1e-300])
+    drawn = []
+    for i, (label, _) in enumerate(named):
+        unit, known = 100 / (longest * widths[i]), math.isfinite(far[i])
+        low, high = (unit * max(sums[i] - far[i], 0.0), unit * (sums[i] + far[i])) if known else (0.0, 0.0)
+        left, width, exact = places[i][0], 100 * widths[i], true[i]
+        error_bar, real_bar = (unit * sums[i], low, high), (exact, unit * (exact or 0.0))
+        drawn.append(Bar(escaped(label), sums[i], far[i], *error_bar, left, width, *real_bar))
+    return tuple(drawn)
+
+
+def _in_words(name: str, drawn: Sequence[Bar], apart: Sequence[Bar], *, is_histogram: bool) -> str:
+    shown = [*(sorted(drawn, key=lambda bar: -bar.count)[:3] if is_histogram else drawn), *apart]
     text = ", ".join(
         f"{bar.label} {bar.count:,.0f}{f' ± {bar.error:,.0f}' if math.isfinite(bar.error) else ''}" for bar in shown
     )
@@ -288,8 +334,11 @@ def squares_of(
         Pairs without a known error, and why it is unknown.
     """
     pairs = {*far, *unknown}
-    shown = [a for a in names if any(a in pair for pair in pairs)][:_SQUARES]
-    most = max(far.values(), default=0.0) or 1.0
+    counted: nx.Graph[str] = nx.Graph()
+    counted.add_nodes_from(a for a in names if any(a in pair for pair in pairs))
+    counted.add_edges_from(pair for pair in far if pair not in guessed)
+    # Columns that were counted together stand side by side.
+    shown = list(nx.utils.reverse_cuthill_mckee_ordering(counted))[:_SQUARES]
     rows = []
     for a in shown:
         cells: list[dict[str, Any] | None] = []
@@ -299,11 +348,12 @@ def squares_of(
                 cells.append(None)
             else:
                 points, why = far.get(pair, 0.0), unknown.get(pair, "")
-                square = {"shade": points / most, "points": points, "why": why, "pair": pair}
+                square = {"shade": shade(points), "points": points, "why": why, "pair": pair}
                 cells.append({**square, "guessed": bool(why) or pair in guessed})
         rows.append((a, cells))
     also = f", {len(guessed)} of them not counted together" if guessed else ""
     worst = max(far, key=lambda pair: far[pair], default=())
-    text = f"{len(far)} pairs of columns{also}; the worst is {' × '.join(worst)}, {rounded(most)} points off"
+    text = f"{len(far)} pairs of columns{also}; the worst is {' × '.join(worst)}"
+    text += f", {rounded(far.get(worst, 0.0))} points off"
     text += f"; nothing is known of {many(len(unknown), 'more pair')}" if unknown else ""
-    return {"rows": rows, "most": most, "guessed": len(guessed), "unknown": len(unknown), "text": escaped(text)}
+    return {"rows": rows, "scale": _SCALE, "guessed": len(guessed), "unknown": len(unknown), "text": escaped(text)}

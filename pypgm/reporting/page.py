@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.student import LEVEL_TEXT
-from pypgm.data import Dataset
+from pypgm.data import Dataset, Schema
+from pypgm.data.columns.bins import Binned
 from pypgm.data.sources.files import write_text
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
@@ -206,7 +207,8 @@ def _column(part: Part, name: str) -> dict[str, Any]:
     errors = None if quality is None else quality.errors[name,].datavector()
     real = None if part.unsafe_data is None else part.unsafe_data.project(name).datavector()
     is_ordinal = _is_ordinal(schema, domain, name)
-    picture: Bars = bars(name, labels_of(domain, name, schema), counts, errors, real, is_ordinal=is_ordinal)
+    places = _places(schema, name)
+    picture: Bars = bars(name, labels_of(domain, name, schema), counts, errors, real, is_ordinal=is_ordinal, **places)
     lost = facts.losses
     notes = [*([f"coarsened: {lost.coarsened[name]}"] if name in lost.coarsened else [])]
     if name in lost.other:
@@ -228,6 +230,19 @@ def _is_ordinal(schema: Any, domain: Domain, name: str) -> bool:  # noqa: ANN401
     if schema is not None:
         return bool(schema.columns[name].is_ordinal)
     return name not in domain.labels
+
+
+def _places(schema: Schema | None, name: str) -> dict[str, Any]:
+    """Return how many values a column has beside missing and other ones, and where its bins begin and end."""
+    if schema is None:
+        return {}
+    column = schema.columns[name]
+    places: dict[str, Any] = {"n_values": column.n_values}
+    if isinstance(column, Binned) and column.is_ordinal:
+        first, last = column.ends()
+        starts = np.append(first, last[-1] + (first.dtype.kind in "iu")).astype(np.float64)
+        places |= {"starts": starts} if np.all(np.diff(starts) > 0) else {}
+    return places
 
 
 def _pair(part: Part, quality: Quality, clique: Clique) -> dict[str, Any]:

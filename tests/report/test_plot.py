@@ -194,3 +194,23 @@ tree._repr_html_(); print(pyplot.get_fignums())
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
     )
     assert done.stdout.split("\n")[:4] == ["False", "[]", "[1]", "[1]"]
+
+
+def test_missing_values_have_their_name_in_every_picture():
+    domain = Domain({"a": ["x", "", "y"], "b": [" ", "u"]})
+    data = Dataset({"a": [0, 1, 2] * 50, "b": [0, 1] * 75}, domain)
+    model = pypgm.estimate(domain, [pypgm.LinearMeasurement(np.full(6, 25.0), ("a", "b"))])
+    for clique in (("a",), ("b",), ("a", "b")):
+        labels = [label.get_text() for label in plot.marginal(model, clique, synthetic=data).get_yticklabels()]
+        assert all("(missing)" in label or {"x", "y", "u"} & set(label.split(" · ")) for label in labels)
+        assert sum("(missing)" in label for label in labels) == {1: 1, 2: 4}[len(clique)]
+
+
+def test_a_colour_means_the_same_error_in_every_picture():
+    from pypgm.reporting.drawings import squares_of
+
+    for points in (0.3, 4.0, 60.0):
+        ax = plot.counts._heat_map(np.full((2, 2), points), ["a", "b"], [], False, None)
+        colour = ax.images[0].norm(points)
+        square = squares_of(["a", "b"], {("a", "b"): points})["rows"][0][1][1]
+        assert float(colour) == pytest.approx(square["shade"])

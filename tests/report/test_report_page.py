@@ -229,8 +229,8 @@ def test_bars_are_the_counts():
     for size, is_ordinal in ((500, True), (500, False), (12, True)):
         counts = rng.integers(0, 50, size).astype(float)
         found = drawings.bars("a", [str(i) for i in range(size)], counts, None, counts, is_ordinal=is_ordinal)
-        assert sum(bar.count for bar in found.bars) == counts.sum()
-        assert sum(bar.real for bar in found.bars) == counts.sum()
+        assert sum(bar.count for bar in (*found.bars, *found.apart)) == counts.sum()
+        assert sum(bar.real for bar in (*found.bars, *found.apart)) == counts.sum()
         assert len(found.bars) <= 120
         assert found.is_histogram == (is_ordinal and size > 12)
     table = rng.integers(1, 9, (60, 3)).astype(float)
@@ -238,6 +238,37 @@ def test_bars_are_the_counts():
     squares = np.square(drawn.shades)
     assert (len(drawn.rows), len(drawn.columns)) == squares.shape == (24, 3)
     assert (squares / squares.sum()).sum(axis=0) == pytest.approx(table.sum(axis=0) / table.sum())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_areas_are_the_counts_and_what_is_no_value_sets_no_scale(seed):
+    """Bins of any widths, over which records are even, are of one height, whatever is missing or heaps at a number."""
+    rng = np.random.default_rng(seed)
+    widths = rng.integers(1, 10 ** (1 + seed % 3), 20).astype(float)
+    starts = np.append(0.0, widths.cumsum())
+    is_wide = widths.max() > 100 * widths.min()
+    counts = np.append(1000 * widths / widths.sum(), [rng.integers(10**6), rng.integers(10**6)])
+    labels = [*map(str, range(20)), "other", "(missing)"]
+    found = drawings.bars("a", labels, counts, None, is_ordinal=True, n_values=20, starts=starts)
+    shares = [bar.length * bar.width for bar in found.bars]
+    assert sum(bar.width for bar in found.bars) == pytest.approx(100)
+    assert [s / sum(shares) for s in shares] == pytest.approx(
+        [b.count / sum(b.count for b in found.bars) for b in found.bars]
+    )
+    if not is_wide:
+        assert not found.is_log
+        assert [bar.length for bar in found.bars] == pytest.approx([100] * 20)
+    assert max(bar.length for bar in found.bars) == pytest.approx(100)
+    assert [bar.label for bar in found.apart[-2:]] == ["other", "(missing)"]
+    assert [bar.length for bar in found.apart[-2:]] == pytest.approx(100 * counts[-2:] / counts.sum())
+
+
+def test_a_heap_among_bins_stands_apart():
+    starts = np.array([0.0, 0.01, *np.linspace(5, 1000, 20)])
+    counts = np.append(9000.0, np.full(20, 50.0))
+    found = drawings.bars("a", [*map(str, range(21))], counts, None, is_ordinal=True, n_values=21, starts=starts)
+    assert [bar.label for bar in found.apart] == ["0"]
+    assert len(found.bars) == 20
 
 
 def test_the_report_command(release, tmp_path, monkeypatch, capsys):
