@@ -13,6 +13,7 @@ from pypgm._base.clock import Clock
 from pypgm._base.constraints import Positive
 from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import checked
+from pypgm._base.student import LEVEL
 from pypgm.data import Schema, write_table
 from pypgm.data.schema.evidence import read_evidence
 from pypgm.data.schema.rules import drawn_by_rules
@@ -434,21 +435,38 @@ class Release(Released[Model_co]):
         self,
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
+        *,
+        level: Annotated[float, Positive(below=1)] = LEVEL,
+        rounded: bool = False,
         **options: Unpack[_FewErrorOptions],
     ) -> Marginal:
         """Return the counts of a clique with the expected error of each; ``TypeError`` as for `expected_error`.
+
+        Parameters
+        ----------
+        clique, evidence, draws, rng, time_limit
+            See `expected_error`.
+        level : float
+            Share of the true counts that the marginal's ``low`` and ``high``, and each ± of it, are to hold.
+        rounded : bool
+            Whether counts are whole: see `Marginal.rounded`. Not under evidence, where they are probabilities.
 
         Examples
         --------
         >>> import pypgm
         >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100}, pypgm.Domain({"a": 2}))
-        >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).marginal("a").basis
-        'measured'
+        >>> found = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).marginal("a", level=0.95, rounded=True)
+        >>> found.basis, all(count.is_integer() for count in found.counts.datavector())
+        ('measured', True)
         """
+        if rounded and evidence:
+            raise ValueError("rounded is for counts, and under evidence the answers are probabilities")
         names = as_clique(clique)
         errors = self.expected_error(names, evidence, **options)
         model, given = self._with_errors(names), self._read(evidence)
-        return Marginal(model.query(names, given) if given else model.project(names), errors, model.basis(names))
+        counts = model.query(names, given) if given else model.project(names)
+        found = Marginal(counts, errors, model.basis(names), level)
+        return found.rounded() if rounded else found
 
     def synthetic_data(
         self,

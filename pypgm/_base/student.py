@@ -9,10 +9,38 @@ import numpy as np
 
 LEVEL = 0.9
 """Share of the errors that each ± and each whisker holds."""
-LEVEL_TEXT = f"{LEVEL:.0%}".replace("%", " %")
-"""The level as it stands beside ±."""
 REACH = 1.6448536269514722
 """Standard errors to each side that hold as many: the quantile of the normal distribution."""
+
+
+def level_text(level: float) -> str:
+    """Return a level as it stands beside ±.
+
+    Examples
+    --------
+    >>> level_text(0.9), level_text(0.995)
+    ('90 %', '99.5 %')
+    """
+    return f"{100 * level:.10g} %"
+
+
+def reach_of(level: float) -> float:
+    """Return how many standard errors to each side hold a share of normal errors.
+
+    Examples
+    --------
+    >>> round(reach_of(0.9), 6), round(reach_of(0.6826894921), 6)
+    (1.644854, 1.0)
+    """
+    if level == LEVEL:
+        return REACH
+    from statistics import NormalDist  # takes a while, and others than the default are rare
+
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+LEVEL_TEXT = level_text(LEVEL)
+"""The level as it stands beside ±."""
 
 
 @cache

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Ty
 import numpy as np
 
 from pypgm._base.clock import CALL_DEFAULTS, CallOptions, Clock
-from pypgm._base.constraints import AtLeast
+from pypgm._base.constraints import AtLeast, Positive
 from pypgm._base.html import Shown
 from pypgm._base.numeric import as_generator, checked_real, float_array
 from pypgm._base.signatures import checked
+from pypgm._base.student import LEVEL
 from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
@@ -590,12 +591,17 @@ class Model(Shown, Stored, Generic[Table]):
         self,
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
+        *,
+        level: Annotated[float, Positive(below=1)] = LEVEL,
+        rounded: bool = False,
         **options: Unpack[ErrorOptions],
     ) -> Marginal:
         """Return the counts of a clique with the expected error of each: the results of `project` and `expected_error`.
 
         Parameters
         ----------
+        level, rounded
+            See `Release.marginal`.
         clique, evidence, draws, rng, n_threads, time_limit, progress
             See `expected_error`.
 
@@ -611,10 +617,13 @@ class Model(Shown, Stored, Generic[Table]):
         >>> pypgm.estimate(pypgm.Domain({"a": 2}), [m], 500).marginal("a").basis
         'measured'
         """
+        if rounded and evidence:
+            raise ValueError("rounded is for counts, and under evidence the answers are probabilities")
         names = as_clique(clique)
         errors = self.expected_error(names, evidence, **options)
         counts = self.query(names, evidence) if evidence else self.project(names)
-        return Marginal(counts, errors, self.basis(names))
+        found = Marginal(counts, errors, self.basis(names), level)
+        return found.rounded() if rounded else found
 
     def basis(self, clique: str | Iterable[str]) -> Basis:
         """Return the basis of the counts of a clique.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm._base.html import Markup, bar, heading, shaded, table, text, warning, written
-from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm._base.student import level_text
 from pypgm._base.terminal import label_text
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Column, Dataset
@@ -92,8 +92,8 @@ def factor(shown: Factor) -> Markup:
 @written.register(Marginal)
 def _marginal(shown: Marginal) -> Markup:
     """Return an answer with the ± of each number."""
-    summary = f"{' × '.join(shown.counts.domain)}, {shown.basis}; ± holds {LEVEL_TEXT} of errors"
-    return Markup(heading("Marginal", summary) + _pivot(shown.counts, shown.errors))
+    summary = f"{' × '.join(shown.counts.domain)}, {shown.basis}; ± holds {level_text(shown.level)} of errors"
+    return Markup(heading("Marginal", summary) + _pivot(shown.counts, shown.reach))
 
 
 @written.register(CliqueVector)
@@ -170,10 +170,10 @@ def spark(values: NDArray[np.float64], *, average: bool = False) -> Markup:
     return Markup(f'<svg width="120" height="20" fill="#2563a8" role="img" aria-label="counts">{"".join(bars)}</svg>')
 
 
-def _pivot(counts: Factor, errors: Factor | None = None) -> Markup:
+def _pivot(counts: Factor, reach: Factor | None = None) -> Markup:
     """Return a table with the last attribute across if it is short, otherwise with a row for each cell."""
     domain, cells = counts.domain, counts.datavector()
-    spread = None if errors is None else REACH * errors.datavector()
+    spread = None if reach is None else reach.datavector()
     across = len(domain) > 1 and domain.shape[-1] <= _COLUMNS
     width = domain.shape[-1] if across else 1
     down = domain.attributes[:-1] if across else domain.attributes

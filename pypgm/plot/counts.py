@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from pypgm._base.canvas import BLUE, GREY, INK, PALE, RED, axes_of, new_figure, plain_text
 from pypgm._base.clock import Clock
+from pypgm._base.constraints import Positive
 from pypgm._base.shade import STRONGEST, shade
-from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm._base.signatures import checked
+from pypgm._base.student import LEVEL, LEVEL_TEXT, REACH, level_text, reach_of
 from pypgm._base.terminal import escaped, label_text
 from pypgm.bayes.network_release import NetworkRelease
 from pypgm.data import Dataset
@@ -122,6 +124,7 @@ _MAX_BARS, _MAX_ATTRIBUTES = 60, 40
 _CELLS = 10**6  # of a pair whose error is computed, at most
 
 
+@checked()
 def marginal(
     answers: Release | Model[Any],
     clique: str | Iterable[str],
@@ -130,8 +133,9 @@ def marginal(
     synthetic: Dataset | None = None,
     unsafe_data: Dataset | None = None,
     errors: bool = True,
+    level: Annotated[float, Positive(below=1)] = LEVEL,
 ) -> Axes:
-    """Draw a marginal as bars with 90 % error bars; beside them those of synthetic and of real records.
+    """Draw a marginal as bars with error bars; beside them those of synthetic and of real records.
 
     Parameters
     ----------
@@ -146,6 +150,8 @@ def marginal(
         The real records. The picture is then not private, and says so.
     errors : bool
         Whether to draw error bars where the errors are known: they take some estimates.
+    level : float
+        Share of the true counts that error bars are to hold.
 
     Raises
     ------
@@ -180,7 +186,7 @@ def marginal(
             at = np.arange(len(kept)) + (i - (len(sides) - 1) / 2) * thick
             ax.barh(at, values[kept], thick * 0.92, color=colour, label=label)
             if i == 0 and spread is not None:
-                shown = np.where(np.isfinite(spread), REACH * spread, 0.0)
+                shown = np.where(np.isfinite(spread), reach_of(level) * spread, 0.0)
                 reach = [np.minimum(shown, np.maximum(values[kept], 0.0)), shown]
                 ax.errorbar(values[kept], at, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5)
         ax.set_yticks(range(len(kept)), [texts[i] for i in kept], fontsize=9, color=INK, parse_math=False)
@@ -192,7 +198,7 @@ def marginal(
         ax.spines[["top", "right", "left"]].set_visible(False)
         left = f", the largest {len(kept)} of {model.size:,}" if len(kept) < model.size else ""
         title = " × ".join(map(escaped, names)) or "all records"
-        whiskers = f"; whiskers hold {LEVEL_TEXT} of errors" if spread is not None else ""
+        whiskers = f"; whiskers hold {level_text(level)} of errors" if spread is not None else ""
         ax.set_title(f"{title}: records{left}{whiskers}", loc="left", fontsize=10, color=INK)
         if len(sides) > 1:
             ax.legend(frameon=False, fontsize=9)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from pypgm._base.shade import STRONGEST, shade
@@ -333,6 +332,8 @@ def squares_of(
     unknown : mapping of (str, str) to str
         Pairs without a known error, and why it is unknown.
     """
+    import networkx as nx  # heavy
+
     pairs = {*far, *unknown}
     counted: nx.Graph[str] = nx.Graph()
     counted.add_nodes_from(a for a in names if any(a in pair for pair in pairs))
