@@ -25,6 +25,7 @@ from pypgm.reporting.audited import AuditReport, audit_facts
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid, squares_of
 from pypgm.reporting.facts import Facts, shares_of
 from pypgm.reporting.quality import Quality, rounded
+from pypgm.reporting.reliance import more, reliance_of
 from pypgm.reporting.shares import ledger_lines
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, many, percent
@@ -116,6 +117,7 @@ def page_of(
         unit=ledger.budget.unit,
         account=releases[0].account,
         level=LEVEL_TEXT,
+        more=more,
         limit=f"{float(ledger.budget.limit):.6g}",
         delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),
         promise=promise,
@@ -160,6 +162,7 @@ def _part(part: Part) -> dict[str, Any]:
         "losses": facts.losses.sentences(),
         "at_most": facts.losses.at_most,
         "least": _least(quality),
+        "reliance": reliance_of(facts),
         "network": _network(release),
     }
 

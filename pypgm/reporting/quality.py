@@ -230,7 +230,7 @@ def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
     """
     if not pairs:
         return []
-    uniform, independent = np.transpose([_distances(table) for table, _ in pairs])
+    uniform, independent = np.transpose([distances_of(table) for table, _ in pairs])
     error = float(np.mean([e for _, e in pairs]))
     seen = zip(pairs, independent, strict=True)
     dependent = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
@@ -244,8 +244,15 @@ def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
     return []
 
 
-def _distances(pair: Factor) -> tuple[float, float]:
-    """Return the total variation distances of a table from the uniform one and from the product of its sums."""
+def distances_of(pair: Factor) -> tuple[float, float]:
+    """Return the total variation distances of a table from the uniform one and from the product of its sums.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> distances_of(Factor(Domain({"a": 2, "b": 2}), [[1, 0], [0, 1]]))
+    (0.5, 0.5)
+    """
     shares = pair.values / max(float(pair.values.sum()), 1e-300)
     product = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
     return 0.5 * float(np.abs(shares - 1 / shares.size).sum()), 0.5 * float(np.abs(shares - product).sum())
