@@ -6,6 +6,7 @@ from typing import Any
 
 from pypgm._base.signatures import with_options
 from pypgm.data.schema.schema import SchemaLike
+from pypgm.data.sources.counted_table import as_counted
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
@@ -47,7 +48,7 @@ def synthesize(
     source : data frame, mapping of str to sequence, path, list of paths, DuckDB relation, ibis.Table, Dataset or scan
         The records, one per row. Frames of pandas, polars and pyarrow, lazy ones and datasets too, and others that
         narwhals knows; a path names a CSV, Parquet, JSON or DuckDB file or a workbook, by its ending, or a folder or a
-        pattern such as ``"visits/*.csv"``, whose files are one table.
+        pattern such as ``"visits/*.csv"``, whose files are one table. Or their counts: a `pypgm.data.CountedTable`.
     schema : Schema, Domain, mapping or path
         Public knowledge of its columns: a schema, the contents of a schema file, or the path of one. It states how many
         records a person has, and impossible combinations. A Dataset has its own; any other source needs one, and the
@@ -107,7 +108,7 @@ def synthesize(
         account.check_table(table)
     marks = {name: options.pop(name) for name in Dialect._fields if name in options}
     spend = prepared(
-        open_source(source, table, Dialect(**marks)),
+        open_source(as_counted(source), table, Dialect(**marks)),
         schema,
         epsilon,
         delta,

@@ -19,6 +19,7 @@ from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import Blank, Rule
 from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
 from pypgm.data.schema.schema_file import JSON_SCHEMA
+from pypgm.data.sources.counted_table import CountedTable, checked_counts
 from pypgm.data.sources.engine import EngineTable
 from pypgm.data.sources.frames import as_frame
 from pypgm.data.sources.streamed import StreamedTable, scan
@@ -32,6 +33,7 @@ __all__ = [
     "Codes",
     "Column",
     "Comparison",
+    "CountedTable",
     "Dataset",
     "Date",
     "Derived",
@@ -50,6 +52,7 @@ __all__ = [
     "Schema",
     "StreamedTable",
     "as_frame",
+    "checked_counts",
     "read_domain",
     "read_schema",
     "read_table",

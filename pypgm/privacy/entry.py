@@ -12,6 +12,7 @@ from pypgm._base.clock import standing_still
 from pypgm._base.memory import short
 from pypgm._base.progress import Bar
 from pypgm._base.signatures import split_options
+from pypgm.data.sources.counted_table import as_counted
 from pypgm.errors import BudgetError
 from pypgm.estimation.limits import LimitOptions, Limits
 from pypgm.privacy.arguments import BudgetOf, as_budget, one_relation
@@ -87,7 +88,7 @@ class Handed:
     __slots__ = ("__held",)
 
     def __init__(self, data: object) -> None:
-        self.__held = [data]
+        self.__held = [as_counted(data)]
 
     def __repr__(self) -> str:
         return "Handed(records)"

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.html import Shown
 from pypgm.data import Dataset
-from pypgm.data.sources.counted import CountedTable
+from pypgm.data.sources.counted import InPlaceTable
+from pypgm.data.sources.counted_table import CountedTable, as_counted
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.access import ChargedNoise, TableAccess
@@ -52,7 +53,7 @@ class PrivateTable(Shown, Guarded):
 
     Parameters
     ----------
-    data : Dataset
+    data : Dataset or CountedTable
         Unweighted records; if they know their `schema`, the table and its releases have the same one.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation and the records a person may have. Given by name alone, or left out for "add-remove", the
@@ -80,7 +81,7 @@ class PrivateTable(Shown, Guarded):
 
     def __init__(
         self,
-        data: Counts,
+        data: Counts | CountedTable,
         privacy: Privacy | Neighbours | None,
         ledger: Ledger,
         *,
@@ -89,10 +90,12 @@ class PrivateTable(Shown, Guarded):
         sampler: Sampler | None = None,
         account: Account | Reservation | None = None,
     ) -> None:
-        check_counts(data)
-        if data.weights is not None:
+        records: Counts = as_counted(data)
+        del data
+        check_counts(records)
+        if records.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
-        schema = schema_of(data)
+        schema = schema_of(records)
         relation = relation_of(privacy, schema)
         if sampler is None:  # else the caller was warned when the records came in
             warn_at_door(schema, ledger.budget)
@@ -103,12 +106,12 @@ class PrivateTable(Shown, Guarded):
         self._run = None if known is None else charged_to(known, ledger, relation)
         self.__data: Counts | None = None
         try:
-            self.__data = kept(data, schema, source)
+            self.__data = kept(records, schema, source)
         except BaseException:
             self._settle()
             raise
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
-        self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
+        self._domain, self.schema = records.domain.project(records.domain), schema  # a copy
 
     @property
     def domain(self) -> Domain:
@@ -139,7 +142,7 @@ class PrivateTable(Shown, Guarded):
         data, self.__data = self.__data, None
         for view in self.__views:
             view.close()
-        if isinstance(data, CountedTable):
+        if isinstance(data, InPlaceTable):
             data.end_snapshot()
         self._settle()
 

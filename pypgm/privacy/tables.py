@@ -12,7 +12,7 @@ from pypgm._base.clock import standing_still
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.open_columns import OpenSet
 from pypgm.data.schema.schema import OpenSchema, Schema, as_any_schema
-from pypgm.data.sources.counted import CountedTable
+from pypgm.data.sources.counted import InPlaceTable
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.opened import Opened, Records, opened
 from pypgm.data.sources.source import Source, open_source
@@ -271,7 +271,7 @@ def check_call(
             raise
 
 
-class _Nobody(CountedTable):
+class _Nobody(InPlaceTable):
     """A table without records that cannot be read, and notes an attempt to."""
 
     def __init__(self, schema: Schema) -> None:

@@ -47,8 +47,8 @@ UNSHOWN = {
     "RealAnswers Finding Pair FitState TreeCost ConvexGbp RelatedTables Limits Options FieldOptions PrivateOptions",
     PART: "Blank Boolean Categorical Codes Column Comparison Date Derived Difference Fake Id Integer OneOf OpenSet "
     "Person QuantileBins Real Rule TreeNode Charge AccountRun",
-    COMPUTES: "EngineTable StreamedTable PrivateColumn Loss L1 L2 Custom Huber Sum L1Selector Screen Selector "
-    "StatedSelector FullTable LocalTables ProductMixture Residuals Views",
+    COMPUTES: "CountedTable EngineTable StreamedTable PrivateColumn Loss L1 L2 Custom Huber Sum L1Selector Screen "
+    "Selector StatedSelector FullTable LocalTables ProductMixture Residuals Views",
 }
 NO_TABLE = {name: reason for reason, names in UNSHOWN.items() for name in names.split()}
 

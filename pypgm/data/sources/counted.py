@@ -29,7 +29,7 @@ CHANGED = "the table changed while it was counted"
 Table = NDArray[np.int64]
 
 
-class CountedTable(ABC):
+class InPlaceTable(ABC):
     """Records of a schema that are not held in memory: their domain, number and counts.
 
     Attributes
@@ -60,7 +60,7 @@ class CountedTable(ABC):
         return self._n_records
 
     @abstractmethod
-    def kept(self, secret: bytes) -> CountedTable:
+    def kept(self, secret: bytes) -> InPlaceTable:
         """Return the records that are kept of each person by a secret of 16 bytes, see `pypgm.data.Person`.
 
         Raises
@@ -72,7 +72,7 @@ class CountedTable(ABC):
     def _part(self, n_records: int) -> Self:
         """Return the same table for some of its records, before any is counted."""
         part = copy.copy(self)
-        CountedTable.__init__(part, self.schema)
+        InPlaceTable.__init__(part, self.schema)
         part._n_records = n_records
         return part
 

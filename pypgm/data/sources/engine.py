@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.schema import SchemaLike, as_schema
 from pypgm.data.sources.connection import connection_of, with_connection
-from pypgm.data.sources.counted import CHANGED, CountedTable
+from pypgm.data.sources.counted import CHANGED, InPlaceTable
 from pypgm.data.sources.encoding import name_problems, refuse
 from pypgm.data.sources.engine_codes import UnfitError, bytes_of
 from pypgm.data.sources.engine_groups import Groups, Queries, covers
@@ -84,7 +84,7 @@ def _hashed(engine: str, text: Expression) -> Expression:
     raise UnfitError(f"names persons, and {engine} has no hash to choose among their records: read them elsewhere")
 
 
-class EngineTable(CountedTable):
+class EngineTable(InPlaceTable):
     """Records of any engine that Ibis speaks to: DuckDB, PostgreSQL, Spark, BigQuery, Snowflake and others.
 
     Values become codes in the query, by the rules of `Schema.encode`, and nothing but counts of the public cells comes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, repeat
+from itertools import compress, islice, repeat
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +16,8 @@ from pypgm.data.columns.values import BY_VALUE, Values, as_keys, as_list
 from pypgm.data.schema.person import Selection, blake2b, content_keys
 from pypgm.data.schema.schema import OpenSchema
 from pypgm.data.sources.counted import CHANGED
-from pypgm.data.sources.foreign import guarded
+from pypgm.data.sources.counted_table import MAX_RECORDS, CountedTable
+from pypgm.data.sources.foreign import guarded, guarded_pieces
 from pypgm.data.sources.frames import as_columns
 from pypgm.data.sources.source import Relation
 from pypgm.data.sources.streamed import Pieces, StreamedTable, kept_in_duckdb, pieces_of
@@ -127,6 +128,35 @@ class RelationValues(StreamedValues):
         return StreamedValues(self._schema, Relation(relation).pieces, count)
 
 
+class ForeignValues(OpenValues):
+    """Values of a table that another engine counts.
+
+    Parameters
+    ----------
+    table : CountedTable
+    """
+
+    def __init__(self, table: CountedTable) -> None:
+        self._table = table
+
+    def distinct(self, name: str, column: OpenColumn) -> Iterator[Counted]:
+        """Yield what the engine counts; ``ValueError`` if it is not a number of records for each value."""
+        del column
+        total = 0
+        for values, given in guarded_pieces("counting values", lambda: _columns_of_pairs(self._table.distinct(name))):
+            if given.dtype.kind not in "iu" or given.min(initial=0) < 0:
+                raise ValueError(f"distinct({name!r}) needs pairs of a value and a whole number of records, 0 or more")
+            total += int(given.sum(dtype=np.float64))
+            if total > MAX_RECORDS:
+                raise ValueError(f"distinct({name!r}) needs at most 2^53 records, got more")
+            yield values, given.tolist()
+
+    def kept(self, secret: bytes) -> ForeignValues:
+        """Raise ``ValueError``: only the engine knows whose records these are."""
+        del secret
+        raise ValueError("a table of counts knows no persons")
+
+
 def streamed_values(table: StreamedTable, schema: OpenSchema) -> StreamedValues:
     """Return the values of the open columns of a scan, by its schema as it is before they are settled."""
     source = table.source
@@ -146,3 +176,11 @@ def _counted(values: Values) -> Counted:
     keys, value_of = keyed
     counts = Counter(keys)
     return [value_of[key] for key in counts], counts.values()
+
+
+def _columns_of_pairs(pairs: Iterable[tuple[object, int]]) -> Iterator[tuple[list[object], NDArray[np.int64]]]:
+    """Yield pairs some at a time, as a list of the first and an array of the second of each."""
+    left = iter(pairs)
+    while some := list(islice(left, _ROWS)):
+        values, counts = zip(*some, strict=True)
+        yield list(values), np.asarray(counts)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pypgm.data.columns.values import Values
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, as_schema
+from pypgm.data.sources.counted_table import ForeignTable
 from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.duckdb_file import opened_table
 from pypgm.data.sources.encoding import encoded
@@ -20,7 +21,7 @@ from pypgm.data.sources.engine_values import EngineValues
 from pypgm.data.sources.frames import as_columns, collected
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.objects import CONTAINERS, NESTED, are_of, is_nested
-from pypgm.data.sources.open_values import OpenValues, streamed_values
+from pypgm.data.sources.open_values import ForeignValues, OpenValues, streamed_values
 from pypgm.data.sources.source import (
     ArrowDataset,
     CountedRecords,
@@ -39,7 +40,7 @@ from pypgm.data.sources.source import (
 from pypgm.data.sources.streamed import StreamedTable, in_pieces
 from pypgm.data.sources.table import csv_names, read_source
 
-Records: TypeAlias = Dataset | StreamedTable | EngineTable
+Records: TypeAlias = Dataset | StreamedTable | EngineTable | ForeignTable
 """Kinds of tables that a mechanism counts."""
 
 
@@ -146,6 +147,11 @@ def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Op
 def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     del ignore_extra
     table = source.table
+    if isinstance(table, ForeignTable):
+        counted = ForeignTable(table.table, schema)
+        if isinstance(schema, OpenSchema):
+            return Opened(counted.settled, ForeignValues(table.table))
+        return Opened(lambda _: counted)
     of_table: OpenSchema | None = getattr(table, "open_schema", None)
     if (of_table or table.schema) != (schema if of_table is not None else as_schema(schema)):
         raise ValueError("the table is counted by another schema than the given one")

@@ -15,7 +15,7 @@ from pypgm.data import tabulate
 from pypgm.data.columns.values import WHITE_SPACE
 from pypgm.data.schema.person import Person, Selection, blake2b
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_schema, as_schema
-from pypgm.data.sources.counted import CHANGED, CountedTable
+from pypgm.data.sources.counted import CHANGED, InPlaceTable
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.duckdb_file import quoted
 from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
@@ -45,7 +45,7 @@ _RELATION = "reading the relation"
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
 
-class StreamedTable(CountedTable):
+class StreamedTable(InPlaceTable):
     """Records that are read in pieces and counted for `pypgm.PrivateTable` and the mechanisms, without keeping any.
 
     Each count is one pass over the columns it needs, and none if all counts are known already. All records are read
