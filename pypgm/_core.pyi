@@ -897,7 +897,9 @@ def reduce_sum(
     """
 
 def refine_records(
-    columns: collections.abc.Sequence[numpy.typing.NDArray[numpy.int32]],
+    columns: collections.abc.Sequence[
+        numpy.typing.NDArray[numpy.int8] | numpy.typing.NDArray[numpy.int16] | numpy.typing.NDArray[numpy.int32]
+    ],
     sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
     targets: collections.abc.Sequence[
         tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], numpy.typing.NDArray[numpy.float64]]
@@ -906,6 +908,7 @@ def refine_records(
     enough: typing.SupportsFloat | typing.SupportsIndex,
     seed: typing.SupportsInt | typing.SupportsIndex,
     tick: typing.Any = None,
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 1,
 ) -> tuple:
     """
     Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left. tick(records visited) is called now and then and ends the work where it returns true.

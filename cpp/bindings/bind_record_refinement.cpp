@@ -1,6 +1,7 @@
 // Bindings of record refinement.
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "bindings.hpp"
 #include "core/records/record_refinement.hpp"
@@ -31,36 +32,44 @@ std::vector<RecordTarget> checked_targets(const std::vector<std::size_t>& sizes,
   return targets;
 }
 
-std::vector<std::int32_t> checked_column(const Array<std::int32_t>& array, std::size_t rows,
-                                         std::size_t size) {
+/// The codes of an attribute, an array of the type it came in.
+using CodeArray = std::variant<Array<std::int8_t>, Array<std::int16_t>, Array<std::int32_t>>;
+
+/// A copy to be changed, and its view.
+template <class Code>
+std::pair<py::object, CodeColumn> checked_copy(const Array<Code>& array, std::size_t rows, std::size_t size) {
   check_size("a column", rows, static_cast<std::size_t>(array.size()));
   const auto values = view(array);
-  const auto outside = [&](std::int32_t v) { return v < 0 || static_cast<std::size_t>(v) >= size; };
+  const auto outside = [&](Code v) { return v < 0 || static_cast<std::size_t>(v) >= size; };
   if (std::any_of(values.begin(), values.end(), outside)) {
     throw py::value_error("a column must hold codes below " + std::to_string(size));
   }
-  return {values.begin(), values.end()};
+  Array<Code> copy = array_of(values);
+  const CodeColumn column = mutable_view(copy);
+  return {std::move(copy), column};
 }
 
-py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vector<std::size_t>& sizes,
+py::tuple refine(const std::vector<CodeArray>& columns, const std::vector<std::size_t>& sizes,
                  const std::vector<TableArrays>& targets, int sweeps, double enough, std::uint64_t seed,
-                 const Tick& tick) {
+                 const Tick& tick, int n_threads) {
   check_size("sizes", columns.size(), sizes.size());
   check_sizes(sizes);
-  const std::size_t rows = columns.empty() ? 0 : static_cast<std::size_t>(columns[0].size());
-  std::vector<std::vector<std::int32_t>> records;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    records.push_back(checked_column(columns[i], rows, sizes[i]));
-  }
+  const auto length = [](const auto& array) { return static_cast<std::size_t>(array.size()); };
+  const std::size_t rows = columns.empty() ? 0 : std::visit(length, columns[0]);
+  const int threads = checked_threads(n_threads);
   const std::vector<RecordTarget> goals = checked_targets(sizes, targets);
+  py::list refined;
+  std::vector<CodeColumn> records;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto copy = [&](const auto& array) { return checked_copy(array, rows, sizes[i]); };
+    const auto [array, column] = std::visit(copy, columns[i]);
+    refined.append(array);
+    records.push_back(column);
+  }
   double distance = 0;
   run_watched(tick, rows <= kBriefRows, [&](Watch& watch) {
-    distance = refine_records(records, sizes, goals, sweeps, enough, seed, watch);
+    distance = refine_records(records, sizes, goals, sweeps, enough, seed, threads, watch);
   });
-  py::list refined;
-  for (const auto& column : records) {
-    refined.append(array_of(column));
-  }
   return py::make_tuple(refined, distance);
 }
 
@@ -69,6 +78,7 @@ py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vec
 void bind_record_refinement(py::module_& m) {
   m.def("refine_records", &refine, py::arg("columns"), py::arg("sizes"), py::arg("targets"),
         py::arg("sweeps"), py::arg("enough"), py::arg("seed"), py::arg("tick") = py::none(),
+        py::arg("n_threads") = 1,
         "Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left. "
         "tick(records visited) is called now and then and ends the work where it returns true.");
 }

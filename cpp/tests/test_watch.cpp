@@ -39,13 +39,14 @@ TEST_CASE("records without time stay as they are, and count what they are") {
   const std::vector<double> target{1, 3};
   const std::vector<RecordTarget> targets{{{0}, target}};
   const std::vector<std::size_t> sizes{2};
-  std::vector<std::vector<std::int32_t>> columns{{0, 0, 0, 0}};
+  std::vector<std::int8_t> codes{0, 0, 0, 0};
+  const std::vector<CodeColumn> columns{std::span(codes)};
   Watch watch;
   watch.over = true;
-  CHECK(refine_records(columns, sizes, targets, 20, 0, 1, watch) == 6);
-  CHECK(columns[0] == std::vector<std::int32_t>{0, 0, 0, 0});
+  CHECK(refine_records(columns, sizes, targets, 20, 0, 1, 1, watch) == 6);
+  CHECK(codes == std::vector<std::int8_t>{0, 0, 0, 0});
   watch.over = false;
-  CHECK(refine_records(columns, sizes, targets, 20, 0, 1, watch) == 0);
+  CHECK(refine_records(columns, sizes, targets, 20, 0, 1, 1, watch) == 0);
   CHECK(watch.steps >= 4);
 }
 

@@ -105,7 +105,7 @@ _SWEEPS = 20
 _NOISE = 0.2  # of the L1 distance that noise leaves in a marginal: what refinement may leave ...
 _MAX_SHARE = 1e-2  # ... of the records at most
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
-_REFINED_CODE_BYTES = 16  # of a code: as it was drawn, as the core takes it and returns it, and as it is returned
+_REFINED_CODE_BYTES = 12  # of a code at most: as it was drawn, as it is returned, and while its block is refined
 _REFINED_COUNT_BYTES = (
     48  # of a count that records are refined towards: what was asked for, its target, and what there is
 )
@@ -190,15 +190,16 @@ def refined_records(
     spread = _ABSOLUTE * noise * rows / index.total if index.total > 0 else math.inf
     enough = sum(min(_MAX_SHARE * rows, _NOISE * float(np.minimum(counts, spread).sum())) for _, counts in targets)
     columns, _ = _core.refine_records(
-        [records[a].astype(np.int32) for a in names],
+        [np.ascontiguousarray(records[a]) for a in names],
         list(index.domain.shape),
         targets,
         _SWEEPS,
         enough,
         seed,
         lambda visited: clock.tick(lambda: f"{visited / rows:.1f} sweeps over {rows} records, at most {_SWEEPS}"),
+        n_threads=clock.n_threads,
     )
-    return {a: column.astype(records[a].dtype) for a, column in zip(names, columns, strict=True)}
+    return dict(zip(names, columns, strict=True))
 
 
 _MAX_RECORDS = 2**31 - 1  # that the core counts

@@ -485,9 +485,9 @@ def test_records_are_refined_once_and_not_much_nearer_than_noise_leaves_the_mode
     true = pypgm.Dataset({a: rng.binomial(5, 0.3 + 0.1 * i, 4000) for i, a in enumerate("abcd")}, domain)
     core, allowed = _core.refine_records, []
 
-    def counted(columns, sizes, targets, sweeps, enough, *rest):
+    def counted(columns, sizes, targets, sweeps, enough, *rest, **options):
         allowed.append((len(targets), enough))
-        return core(columns, sizes, targets, sweeps, enough, *rest)
+        return core(columns, sizes, targets, sweeps, enough, *rest, **options)
 
     monkeypatch.setattr(_core, "refine_records", counted)
     for stddev in (0.5, 1.0, 1000.0):

@@ -10,6 +10,7 @@
 #include "core/simd/logistic_kernels.hpp"
 #include "core/simd/message_kernels.hpp"
 #include "core/simd/path_kernels.hpp"
+#include "core/simd/record_kernels.hpp"
 #include "core/simd/spin_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
@@ -91,5 +92,6 @@ PYPGM_DISPATCH(PathKernels, path_kernels)
 PYPGM_DISPATCH(ExtendedKernels, extended_kernels)
 PYPGM_DISPATCH(LogisticKernels, logistic_kernels)
 PYPGM_DISPATCH(SpinKernels, spin_kernels)
+PYPGM_DISPATCH(RecordKernels, record_kernels)
 
 }  // namespace pypgm
