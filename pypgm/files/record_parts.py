@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence, Set
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -35,7 +34,7 @@ _Task: TypeAlias = tuple[Path, int, int]
 
 @dataclass(frozen=True)
 class Plan:
-    """What the parts in a folder are parts of: all are drawn by the same plan.
+    """Table that the files of a folder are parts of.
 
     Attributes
     ----------
@@ -183,9 +182,10 @@ def _refuse(place: Path, earlier: Plan, plan: Plan) -> None:
 
 def _write_apart(make: Callable[[], RecordTable], tasks: Sequence[_Task], processes: int) -> None:
     """Write parts in processes of their own."""
-    # Forked processes could hang after threads of the core; fresh ones cannot.
-    fresh = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(processes, len(tasks)), fresh, _Worker.begin, (make,)) as pool:
+    # Imported here, as they are heavy. Forked processes could hang after threads of the core; fresh ones cannot.
+    futures, fresh = map(importlib.import_module, ("concurrent.futures", "multiprocessing"))
+    n, context = min(processes, len(tasks)), fresh.get_context("spawn")
+    with futures.ProcessPoolExecutor(n, context, _Worker.begin, (make,)) as pool:
         try:
             for done in [pool.submit(_Worker.write, task) for task in tasks]:
                 done.result()
