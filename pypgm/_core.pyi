@@ -35,6 +35,7 @@ __all__: list[str] = [
     "choose_pairs",
     "consistent_value",
     "coupled_spins",
+    "draw_counts",
     "enumerate_gaussian",
     "enumerate_laplace",
     "enumerate_selection",
@@ -643,6 +644,17 @@ class RecordSampler:
         seed: typing.SupportsInt | typing.SupportsIndex,
     ) -> None: ...
     def __reduce__(self) -> typing.NoReturn: ...
+    def deal(
+        self,
+        cells: numpy.typing.NDArray[numpy.int64],
+        counts: numpy.typing.NDArray[numpy.int32],
+        attributes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        in_separator: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    ) -> None:
+        """
+        Deal the new values of a table with given counts to the records, in random order given the separator.
+        """
     def draw(
         self,
         table: numpy.typing.NDArray[numpy.float64],
@@ -742,6 +754,18 @@ def coupled_spins(
 ) -> tuple:
     """
     Independent records by coupling from the past, one row a node, and the sweeps that took (0: too many).
+    """
+
+def draw_counts(
+    table: numpy.typing.NDArray[numpy.float64],
+    sizes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    in_separator: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    in_margin: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    present: numpy.typing.NDArray[numpy.int64],
+    seed: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.int32]:
+    """
+    Return the counts that RecordSampler.draw gives the cells of a table, without records.
     """
 
 def enumerate_gaussian(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -14,7 +14,7 @@ from pypgm._base.constraints import Positive
 from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import checked
 from pypgm._base.student import LEVEL
-from pypgm.data import Schema, write_table
+from pypgm.data import Schema
 from pypgm.data.schema.evidence import read_evidence
 from pypgm.data.schema.rules import drawn_by_rules
 from pypgm.data.schema.schema import as_schema
@@ -25,6 +25,8 @@ from pypgm.domain import as_clique, as_cliques
 from pypgm.errors import warn_caller
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
+from pypgm.files.record_parts import write_parts
+from pypgm.files.record_table import RecordTable
 from pypgm.files.stored_measurements import packed_measurements, unpacked_measurements
 from pypgm.files.stored_model import in_module, message_of, model_of_archive
 from pypgm.intervals.counts import errors_of_counts
@@ -572,32 +574,57 @@ class Release(Released[Model_co]):
         rng: np.random.Generator | int | None = None,
         *,
         evidence: Evidence | None = None,
+        parts: int | None = None,
+        part: int | Sequence[int] | None = None,
+        processes: int = 1,
     ) -> None:
-        """Write synthetic records to a CSV or Parquet file in the format of the original table.
+        """Write synthetic records to a CSV or Parquet file in the format of the original table, or to a folder.
+
+        Records are drawn and written in blocks, in memory for one block, however many there are. Up to 131,072 of them
+        are those that `synthetic_data` draws from the same seed. The counts of larger tables are rounded once as well,
+        for all blocks together: see :doc:`/records_in_parts`.
 
         Parameters
         ----------
         path : str or path-like
-            A name in ``.parquet`` or ``.pq`` makes a Parquet file; ``.gz`` compresses a CSV file.
+            A name in ``.parquet`` or ``.pq`` makes a Parquet file; ``.gz`` compresses a CSV file. With `parts`, a
+            folder, whose ending decides what its files are; Parquet without one.
         rows, rng, evidence
             See `synthetic_data`.
+        parts : int, optional
+            Number of files in a folder: part k has the records from k rows / parts to (k + 1) rows / parts of one
+            table, whatever their number. A part that is there is not written again, so that the same call completes
+            what another one left. The folder keeps the seed; once all parts are there it has a file ``_SUCCESS``.
+        part : int or sequence of int, optional
+            The parts to write, counted from 0; all by default. They need a seed, so that calls for other parts, on
+            machines of the same kind, write parts of the same table.
+        processes : int
+            Number of processes that write parts.
 
         Raises
         ------
         OSError
-            If the file cannot be written.
+            If a file cannot be written.
         ValueError
-            If the name of the file has the ending of another format, or it is the file of the original records.
+            If the name of the file has the ending of another format, it is the file of the original records, the folder
+            has other files or parts of other records, or arguments do not fit.
         ImportError
             If pyarrow, which Parquet needs, is not installed.
 
         Examples
         --------
         >>> release.write("synthetic.csv")  # doctest: +SKIP
+        >>> release.write("synthetic", rows=10**8, parts=100, processes=4)  # doctest: +SKIP
+        >>> release.write("synthetic", rows=10**8, rng=7, parts=100, part=3)  # doctest: +SKIP
         """
         self._check_place(path)
-        draws = as_generator(rng)
-        write_table(self.synthetic_data(rows, draws, evidence=evidence), path, self.schema, draws, layout=self.layout)
+        given = self._read(evidence)
+        if parts is not None:
+            write_parts(self, path, rows, rng, evidence=given, parts=parts, part=part, processes=processes)
+        elif part is None and processes == 1:
+            RecordTable.of(self, rows, rng, given).write(path)
+        else:
+            raise ValueError("part and processes are about the parts of a folder: pass their number as parts")
 
     def resume(
         self,

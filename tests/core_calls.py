@@ -21,6 +21,7 @@ LEAVES = (([2, 3], [([0, 1], True)], [0]), ([np.ones(6)], "sum", 1))
 SPINS = zeros(2), zeros(0), zeros(0, dtype=np.uint32), zeros(3, dtype=np.uint32)
 CODES = np.array([[0, 1, 1], [2, 0, 1]], np.uint8)
 STEP = np.full(6, 1 / 6), [0, 1], [2, 3], [0, 0], [1, 0]
+DEALT = np.array([1, 4]), np.array([2, 3], np.int32), [0, 1], [2, 3], [0, 0]
 LOGISTIC = CODES, [([0], -1), ([1], 2)], [(0, 0, 1)], zeros(2 * _core.LOGISTIC_BINS + 1, dtype=np.int16)
 SIGNS = np.array([[1, -1], [0, 1]], np.int8), np.array([1, -1], np.int8)
 COUNTS = np.arange(4)
@@ -127,7 +128,7 @@ CLASSES = {
     ),
     "SeededWords": ((1,), {}),
     "GibbsPlan": ((2, 1, 1, 2, 7), {}),
-    "RecordSampler": ((5, 2, 1), {"draw": STEP, "take_column": (0,)}),
+    "RecordSampler": ((5, 2, 1), {"draw": STEP, "deal": DEALT, "take_column": (0,)}),
     "ProportionalFitting": (
         (TREE, np.ones(6), zeros(6), 6.0, 1),
         {"sweep": (), "potentials": None, "tables": None},
@@ -143,6 +144,7 @@ FUNCTIONS = {
     "choose_pairs": ([2, 2, 2], [[0, 1], [1, 2]], 0, 100.0, 5),
     "consistent_value": (GRAPH, np.ones(3), zeros(11), np.full(11, 0.25)),
     "coupled_spins": (*SPINS, 3, 1, 64, 1),
+    "draw_counts": (STEP[0], [2, 3], [0, 0], [1, 0], np.array([5]), 1),
     "enumerate_gaussian": (1, 2, 1e-3),
     "enumerate_laplace": (1, 2, 1e-3),
     "enumerate_selection": (COUNTS, 1, 2, 1e-3),

@@ -12,11 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-import numpy as np
-
 from pypgm import load, workloads
 from pypgm._base.file_kind import check_suffix
-from pypgm._base.memory import memory_limit
 from pypgm._base.numeric import fraction_of, whole_of
 from pypgm.data.columns.codebook import read_json
 from pypgm.data.columns.derived_images import codes_giving
@@ -28,6 +25,7 @@ from pypgm.data.sources.parquet import check_parquet
 from pypgm.data.sources.paths import holds
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.tables import BEST, mechanism_names, needs_more
+from pypgm.models.sampling import MAX_RECORDS
 from pypgm.release import Release
 from pypgm.workloads import Workload
 
@@ -301,15 +299,10 @@ def _check_stream(path: str, stream: int) -> None:
         raise OSError(error.errno, error.strerror, path) from None
 
 
-def check_rows(domain: Domain, rows: int) -> None:
-    """Refuse more records than fit into memory, before anything is spent."""
-    needed = rows * sum(np.min_scalar_type(max(size - 1, 0)).itemsize for size in domain.shape)
-    limit = memory_limit(None)
-    if needed > limit:
-        raise ValueError(
-            f"--rows {rows:,} takes {needed / 2**30:,.3g} GiB of memory, the limit is {limit / 2**30:.3g} GiB; "
-            f"draw fewer, several times with pypgm sample"
-        )
+def check_rows(rows: int) -> None:
+    """Refuse more records than are drawn, before anything is spent."""
+    if rows > MAX_RECORDS:
+        raise ValueError(f"--rows {rows:,}: at most {MAX_RECORDS:,} records are drawn")
 
 
 def clique_named(text: str, names: Collection[str]) -> Clique:

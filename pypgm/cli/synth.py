@@ -38,9 +38,10 @@ from pypgm.cli.job import Job
 from pypgm.cli.place import Place, default_place
 from pypgm.cli.printing import json_text, tell
 from pypgm.cli.stopping import STOPPING
-from pypgm.data import Dataset, OpenSchema, Schema, write_table
+from pypgm.data import OpenSchema, Schema
 from pypgm.data.sources.source import open_source
 from pypgm.domain import Domain
+from pypgm.files.record_table import RecordTable
 from pypgm.mechanisms.tables import prepared
 from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.promise import budget_text
@@ -178,7 +179,7 @@ def _checked(arguments: argparse.Namespace, file: str) -> Schema | OpenSchema:
     check_json_alone(arguments)
     check_places([*inputs, arguments.out], [file])
     schema = schema_in(arguments.schema)
-    check_rows(schema.provisional.domain, arguments.rows or 0)
+    check_rows(arguments.rows or 0)
     return schema
 
 
@@ -195,15 +196,15 @@ def _complete(arguments: argparse.Namespace, release: Release, kept: Path) -> No
         tell([f"done already: {kept} is the release of this call, and {arguments.out} is there; nothing was spent"])
 
 
-def _written(arguments: argparse.Namespace, release: Release, kept: Path) -> Dataset:
+def _written(arguments: argparse.Namespace, release: Release, kept: Path) -> RecordTable:
     """Draw synthetic records of a kept release, write and return them; `PaidError` if that fails."""
     try:
         STOPPING.check()
-        synthetic = release.synthetic_data(arguments.rows)
-        write_table(synthetic, arguments.out, release.schema, layout=release.layout)
+        synthetic = RecordTable.of(release, arguments.rows)
+        synthetic.write(arguments.out)
     except (Exception, KeyboardInterrupt) as error:
         raise PaidError(error, kept, budget_text(release.ledger.budget), _way_on(arguments, kept)) from error
-    arguments.steps.step("written", records=arguments.out, rows=synthetic.n_records)
+    arguments.steps.step("written", records=arguments.out, rows=synthetic.rows)
     return synthetic
 
 
@@ -217,7 +218,7 @@ def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
 def _present(
     arguments: argparse.Namespace,
     release: Release,
-    synthetic: Dataset | None,
+    synthetic: RecordTable | None,
     kept: Path,
     *,
     is_earlier: bool = False,
@@ -227,7 +228,7 @@ def _present(
     if arguments.json:
         fields = facts.to_dict(ledger=arguments.ledger) | {"done": "already" if is_earlier else "now"}
         files = {"records": arguments.out, "release": str(kept)}
-        fields |= {"synthetic_records": None if synthetic is None else synthetic.n_records, "files": files}
+        fields |= {"synthetic_records": None if synthetic is None else synthetic.rows, "files": files}
         sys.stdout.write(json_text(arguments.verb, fields))
     elif arguments.quiet or synthetic is None:
         tell(warning_lines(facts.warnings))
@@ -236,11 +237,11 @@ def _present(
         tell([*(head if is_earlier else []), *_summary(arguments, facts, synthetic, kept)])
 
 
-def _summary(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, kept: Path) -> list[str]:
+def _summary(arguments: argparse.Namespace, facts: Facts, synthetic: RecordTable, kept: Path) -> list[str]:
     width = terminal_width()
     rows = [
         *promise_rows(facts.release.promise),
-        ("records", f"{synthetic.n_records:,} synthetic, of {facts.records_text}"),
+        ("records", f"{synthetic.rows:,} synthetic, of {facts.records_text}"),
         *quality_rows(facts.quality, facts.as_values),
         ("lost", "; ".join(facts.losses.sentences()) or "nothing: every value is as it was"),
         ("files", f"{arguments.out}  the synthetic records"),

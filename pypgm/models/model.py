@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar, overload
 
@@ -32,6 +32,7 @@ from pypgm.inference.region_index import RegionIndex
 from pypgm.models.estimated_again import ERROR_DEFAULTS, STANDARD_ERROR_DEFAULTS, ErrorOptions, simulated
 from pypgm.models.expected_error import Basis, basis, expected_errors, hiding_noise, standard_errors
 from pypgm.models.marginal import Marginal
+from pypgm.models.record_blocks import BLOCK, Block, RecordBlocks
 from pypgm.models.sampling import draw_records, independent_records, refined_records, stages
 from pypgm.queries import KroneckerQuery
 
@@ -707,12 +708,42 @@ class Model(Shown, Stored, Generic[Table]):
                 drawn = independent_records(tree, tables, n_rows, source, clock)
                 return Dataset(self.folding.records(drawn), self.domain)
             columns = draw_records(tree, tables, n_rows, source, clock=clock)
-            for cliques in stages(tree.domain, targets, alone=bool(evidence), noisy=self._noise > 0):
-                clock.ends = "the refinement of the records"
-                answers = CliqueVector.from_factors(tree.domain, self._projected(cliques, evidence, None, clock))
-                index = RegionIndex(answers, self.total)
+            for index in self._refinements(tree, targets, evidence, clock):
                 columns = refined_records(columns, index, n_rows, source, clock, noise=self._noise)
         return Dataset(self.folding.records(columns), self.domain)
+
+    def _refinements(
+        self, tree: JunctionTree, targets: Sequence[Clique], evidence: Evidence | None, clock: Clock
+    ) -> Iterator[RegionIndex]:
+        """Yield the marginals that records are refined towards, one stage after the other."""
+        for cliques in stages(tree.domain, targets, alone=bool(evidence), noisy=self._noise > 0):
+            clock.ends = "the refinement of the records"
+            answers = self._projected(cliques, evidence, None, clock)
+            yield RegionIndex(CliqueVector.from_factors(tree.domain, answers), self.total)
+
+    def blocks(
+        self, rows: int, seed: int, *, evidence: Evidence | None = None, size: int = BLOCK
+    ) -> Callable[[int, int], Iterator[Block]]:
+        """Return a function of two block numbers, which yields the blocks from one up to the other.
+
+        The blocks have `size` records each, `rows` in all. A block depends on the seed and its number alone, and takes
+        little memory. All blocks together are such records as `synthetic_data` draws: the counts of the cliques are
+        rounded once for all of them (see `RecordBlocks`). Each block is refined by itself, to the same share of its
+        records as all of them would be: distances of blocks from the same marginals do not add up.
+        """
+        clock = Clock()
+        tree, tables, targets = self._drawn_from(rows, evidence, clock)
+        drawing = RecordBlocks(tree, tables, rows, seed, size=size)
+        indices = [*self._refinements(tree, targets, evidence, clock)]
+
+        def between(first: int, last: int) -> Iterator[Block]:
+            for number, (drawn, rng) in enumerate(drawing.drawn(first, last), first):
+                columns, n_records = drawn, drawing.rows_of(number, number + 1)
+                for index in indices:
+                    columns = refined_records(columns, index, n_records, rng, clock, noise=self._noise)
+                yield Block(Dataset(self.folding.records(columns), self.domain), rng)
+
+        return between
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the model's file."""

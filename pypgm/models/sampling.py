@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import math
@@ -9,7 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,7 +203,8 @@ def refined_records(
     return dict(zip(names, columns, strict=True))
 
 
-_MAX_RECORDS = 2**31 - 1  # that the core counts
+MAX_RECORDS = 2**31 - 1
+"""Most records that the core counts."""
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
 _RECORD_BYTES = 8  # of a record besides: its place in the order in which values are dealt
 _CELL_BYTES = 48  # of a cell of a table drawn from: its weight and count, its fraction and links while it is rounded
@@ -274,62 +276,85 @@ def draw_records(
     >>> np.bincount(2 * records["a"] + records["b"]).tolist()
     [100, 200, 300, 400]
     """
-    if rows > _MAX_RECORDS:
-        raise ValueError(f"at most {_MAX_RECORDS} records can be drawn, got {short(rows)}")
+    if rows > MAX_RECORDS:
+        raise ValueError(f"at most {MAX_RECORDS} records can be drawn, got {short(rows)}")
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     text = f"{rows} records of {len(domain)} attributes"
     check_fits(rows * (_CODE_BYTES * len(domain) + _RECORD_BYTES), None, text, "ask for fewer")
     sampler = _core.RecordSampler(rows, len(domain), seed)
-    margins = _margins(tree)
-    for node, margin in zip(nodes, margins, strict=True):
-        for draw in _draws(node, margin):
-            what = partial("drawing from the table over {} and its {} cells".format, draw[0], domain.size(draw[0]))
-            check_fits(drawing_bytes(domain, *draw), None, what, "use smaller cliques")
+    steps = steps_of(tree)
     watch = clock or Clock()
-    for i, (node, table, margin) in enumerate(zip(nodes, tables, margins, strict=True)):
+    for i, (table, draws) in enumerate(zip(tables, steps, strict=True)):
         watch.tick(partial("{}/{} cliques of records".format, i, len(nodes)))
-        for clique, given, kept in _draws(node, margin):
-            whole = len(clique) == len(node.clique)
-            _draw(sampler, domain, table if whole else table.project(clique), given, kept)
+        for step in draws:
+            part = step.table(table)
+            with step.named_in_errors():
+                indices = domain.indices(part.domain.attributes)
+                sampler.draw(part.datavector(), indices, *step.layout(part.domain))
     return {
         name: sampler.take_column(i).astype(np.min_scalar_type(-size))
         for i, (name, size) in enumerate(zip(domain.attributes, domain.shape, strict=True))
     }
 
 
-def _draws(node: TreeNode, margin: Clique) -> Iterator[tuple[Clique, Clique, Clique]]:
-    """Yield the cliques drawn for a node, the attributes that each is given, and those whose counts are kept close."""
+class Step(NamedTuple):
+    """One draw: the attributes of a clique that are not given yet."""
+
+    clique: Clique
+    given: Clique
+    kept: Clique
+    """Attributes whose counts are kept close to their expectation."""
+
+    def table(self, belief: Factor) -> Factor:
+        """Return the weights of the clique's cells, of a belief over the clique of its node."""
+        table = belief if len(self.clique) == len(belief.domain) else belief.project(self.clique)
+        cells = table.datavector()
+        with np.errstate(over="ignore"):
+            total = float(cells.sum())
+        if not (np.isfinite(total) and total > 0 and cells.min() >= 0):
+            raise ValueError(
+                f"the table of clique {table.domain.attributes} needs finite entries >= 0 with a positive, finite sum; "
+                f"got the least entry {cells.min()} and the sum {total}"
+            )
+        return table
+
+    def layout(self, domain: Domain) -> tuple[tuple[int, ...], list[bool], list[bool]]:
+        """Return the sizes of a table's axes, which of them are given, and which have counts that are kept close."""
+        return domain.shape, [a in self.given for a in domain], [a in self.kept for a in domain]
+
+    @contextlib.contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Name the clique where the core refuses a draw."""
+        try:
+            yield
+        except ValueError as error:
+            raise ValueError(f"clique {self.clique} with separator {self.given}: {error}") from None
+
+
+def steps_of(tree: JunctionTree) -> list[list[Step]]:
+    """Return the draws of each node in the order of the nodes; `ModelTooLargeError` if one does not fit in memory."""
+    steps = [[*_steps(node, margin)] for node, margin in zip(tree.nodes, _margins(tree), strict=True)]
+    for clique, given, kept in itertools.chain.from_iterable(steps):
+        what = partial("drawing from the table over {} and its {} cells".format, clique, tree.domain.size(clique))
+        check_fits(drawing_bytes(tree.domain, clique, given, kept), None, what, "use smaller cliques")
+    return steps
+
+
+def _steps(node: TreeNode, margin: Clique) -> Iterator[Step]:
     if node.separator or margin == node.clique:
-        yield node.clique, node.separator, margin
+        yield Step(node.clique, node.separator, margin)
     else:
         # The rest first, so that its counts are next to their expectations as well.
         rest = tuple(a for a in node.clique if a not in margin)
-        yield rest, (), rest
-        yield node.clique, rest, margin
+        yield Step(rest, (), rest)
+        yield Step(node.clique, rest, margin)
 
 
 def drawing_bytes(domain: Domain, clique: Clique, given: Clique, margin: Clique) -> int:
     """Return the bytes that drawing a clique takes at most, records apart, given some of its attributes."""
     columns = tuple(a for a in margin if a not in given)
     return _CELL_BYTES * domain.size(clique) + _COLUMN_BYTES * domain.size(columns) + _GROUP_BYTES * domain.size(given)
-
-
-def _draw(sampler: _core.RecordSampler, domain: Domain, table: Factor, separator: Clique, margin: Clique) -> None:
-    clique, cells = table.domain.attributes, table.datavector()
-    with np.errstate(over="ignore"):
-        total = float(cells.sum())
-    if not (np.isfinite(total) and total > 0 and cells.min() >= 0):
-        raise ValueError(
-            f"the table of clique {clique} needs finite entries >= 0 with a positive, finite sum; "
-            f"got the least entry {cells.min()} and the sum {total}"
-        )
-    given = [a in separator for a in clique]
-    kept = [a in margin for a in clique]
-    try:
-        sampler.draw(cells, domain.indices(clique), table.domain.shape, given, kept)
-    except ValueError as error:
-        raise ValueError(f"clique {clique} with separator {separator}: {error}") from None
 
 
 def _margins(tree: JunctionTree) -> list[Clique]:

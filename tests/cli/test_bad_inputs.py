@@ -16,8 +16,8 @@ import pytest
 
 import pypgm
 from pypgm import cli, mechanisms
-from pypgm.cli import synth as verb
 from pypgm.data.sources import opened
+from pypgm.files.record_table import RecordTable
 
 DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}
 BUDGET = ["--epsilon", "1", "--delta", "1e-9"]
@@ -248,7 +248,7 @@ def test_a_flipped_byte_is_found_or_changes_nothing(folder, release):
     assert found < 30  # bytes that no reader looks at, such as the times of members
 
 
-@pytest.mark.parametrize("moment", ["read_source", "mechanism", "synthetic_data", "write_table"])
+@pytest.mark.parametrize("moment", ["read_source", "mechanism", "of", "write"])
 def test_ctrl_c(folder, capsys, monkeypatch, moment):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -256,13 +256,12 @@ def test_ctrl_c(folder, capsys, monkeypatch, moment):
     def wide(data, **options):
         interrupted()
 
-    places = {"mechanism": (mechanisms, "wide", wide), "synthetic_data": (pypgm.Release, moment, interrupted)}
-    places["read_source"] = (opened, moment, interrupted)
-    monkeypatch.setattr(*places.get(moment, (verb, moment, interrupted)))
+    places = {"mechanism": (mechanisms, "wide", wide), "read_source": (opened, moment, interrupted)}
+    monkeypatch.setattr(*places.get(moment, (RecordTable, moment, interrupted)))
     assert cli.main(synth()) == 5
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    kept = moment in {"synthetic_data", "write_table"}
+    kept = moment in {"of", "write"}
     assert sorted(os.listdir()) == (["domain.json", "out.pgm", "people.csv"] if kept else INPUTS)
     if kept:
         assert "whole in out.pgm" in said

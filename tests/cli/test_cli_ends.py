@@ -18,6 +18,7 @@ from pypgm import cli
 from pypgm.cli.claim import Claim, TakenError
 from pypgm.cli.place import Place
 from pypgm.cli.stopping import STOPPING
+from pypgm.files.record_table import RecordTable
 
 if sys.platform == "win32":
     pytest.skip("signals, locks and streams as POSIX has them", allow_module_level=True)
@@ -149,7 +150,7 @@ def test_the_way_on_is_one_that_a_shell_reads(folder, monkeypatch, capsys):
         raise OSError(28, "No space left on device", "out.csv")
 
     out, kept = "my out;x.csv", "it's.pgm"
-    monkeypatch.setattr(cli.synth, "write_table", full)
+    monkeypatch.setattr(RecordTable, "write", full)
     assert cli.main([*SYNTH, "--out", out, "--model", kept, "--rows", "5"]) == 6
     way = shlex.split(capsys.readouterr().err.split("go on with: pypgm ")[1])
     assert way == ["sample", kept, "--out", out, "--rows", "5"]

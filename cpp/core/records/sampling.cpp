@@ -97,17 +97,40 @@ void round_means(TwoWayTable& table, Xoshiro& random) {
   for (std::size_t i = 0; i < cells.size(); ++i) table.counts[cells[i]] += up[i];
 }
 
-/// Assigns new values to the records: draws counts for one block of separator values after the other.
-class Dealer {
+/// Lists of new values, one for each separator value, dealt to the records that have it.
+class Hands {
  public:
-  Dealer(const SamplingStep& step, std::span<const std::int64_t> present, std::size_t rows, Xoshiro& random)
+  Hands(std::size_t groups, std::size_t rows, Xoshiro& random) : random_(random), next_(groups, 0) {
+    dealt_.reserve(rows);
+  }
+
+  /// Begins the list of a separator value; its new values are added after that.
+  void begin(std::size_t separator) { next_[separator] = begin_ = dealt_.size(); }
+  void add(std::uint32_t value, std::int32_t count) {
+    dealt_.insert(dealt_.end(), static_cast<std::size_t>(count), value);
+  }
+  /// Puts the list in random order: given the separator, new values are independent of all other attributes.
+  void end() { shuffle(std::span(dealt_).subspan(begin_), random_); }
+
+  /// The new value of the next record with a separator value, as an index in C order.
+  std::uint32_t deal(std::uint32_t separator) { return dealt_[next_[separator]++]; }
+
+ private:
+  Xoshiro& random_;
+  std::vector<std::uint32_t> dealt_;
+  std::vector<std::size_t> next_;  ///< of each separator value: index in dealt_
+  std::size_t begin_ = 0;
+};
+
+/// Draws counts for one block of separator values after the other.
+class Rounding {
+ public:
+  Rounding(const SamplingStep& step, std::span<const std::int64_t> present, std::size_t rows, Xoshiro& random)
       : step_(step),
         present_(present),
         random_(random),
         given_(cells_over(step, true)),
         fresh_(cells_over(step, false)) {
-    dealt_.reserve(rows);
-    next_.assign(present.size(), 0);
     // Rows follow N p(s), which takes a pass over all cells, unless most separator values have no record.
     follows_model_ = given_.n_margin == 1 || present.size() <= rows;
     const double total = std::accumulate(step.table.begin(), step.table.end(), 0.0);
@@ -120,7 +143,9 @@ class Dealer {
     floor_ = kNegligible * total;
   }
 
-  void run(const Watch& watch) {
+  /// Calls take(separator value, counts of the new values) for each separator value.
+  template <typename Take>
+  void run(const Watch& watch, const Take& take) {
     std::vector<std::vector<std::uint32_t>> blocks(given_.n_margin);
     for (std::size_t value = 0; value < present_.size(); ++value) {
       if (present_[value] == 0 && !follows_model_) continue;
@@ -128,15 +153,18 @@ class Dealer {
     }
     for (const std::vector<std::uint32_t>& block : blocks) {
       if (watch.abandoned) return;
-      if (!block.empty()) draw_block(block);
+      if (!block.empty()) draw_block(block, take);
     }
   }
 
-  /// The new value of the next record with a separator value, as an index in C order.
-  std::uint32_t deal(std::uint32_t value) { return dealt_[next_[value]++]; }
+  /// Index in the whole table of a separator value and a new value.
+  std::size_t cell(std::uint32_t separator, std::size_t value) const {
+    return given_.offset[separator] + fresh_.offset[value];
+  }
 
  private:
-  void draw_block(const std::vector<std::uint32_t>& block) {
+  template <typename Take>
+  void draw_block(const std::vector<std::uint32_t>& block, const Take& take) {
     TwoWayTable table;
     table.column_of = fresh_.margin;
     table.n_columns = fresh_.n_margin;
@@ -149,7 +177,10 @@ class Dealer {
     }
     round_means(table, random_);
     set_row_counts(table, random_);
-    for (std::size_t row = 0; row < values.size(); ++row) shuffle_row(table, row, values[row]);
+    for (std::size_t row = 0; row < values.size(); ++row) {
+      take(values[row],
+           std::span<const std::int32_t>(table.counts).subspan(row * table.n_new(), table.n_new()));
+    }
   }
 
   bool add_row(TwoWayTable& table, std::uint32_t value) {
@@ -177,18 +208,6 @@ class Dealer {
     return true;
   }
 
-  /// Lists the new values of one separator value in random order: given the separator they are independent of
-  /// all other attributes.
-  void shuffle_row(const TwoWayTable& table, std::size_t row, std::uint32_t separator) {
-    const std::size_t begin = dealt_.size();
-    next_[separator] = begin;
-    for (std::size_t value = 0; value < table.n_new(); ++value) {
-      dealt_.insert(dealt_.end(), static_cast<std::size_t>(table.counts[row * table.n_new() + value]),
-                    static_cast<std::uint32_t>(value));
-    }
-    shuffle(std::span(dealt_).subspan(begin), random_);
-  }
-
   const SamplingStep& step_;
   std::span<const std::int64_t> present_;  ///< n_s
   Xoshiro& random_;
@@ -197,11 +216,33 @@ class Dealer {
   bool follows_model_ = true;
   double per_weight_ = 0;  ///< records per unit of the table
   double floor_ = 0;
-  std::vector<std::uint32_t> dealt_;
-  std::vector<std::size_t> next_;  ///< of each separator value: index in dealt_
 };
 
+/// The number of records of each separator value.
+std::vector<std::int64_t> counts_of(std::span<const std::uint32_t> group, std::size_t groups) {
+  const Watch* const thread = thread_watch;
+  std::vector<std::int64_t> present(groups, 0);
+  for (const std::uint32_t value : group) {
+    leave_if_abandoned(thread);
+    ++present[value];
+  }
+  return present;
+}
+
 }  // namespace
+
+std::vector<std::int32_t> draw_counts(const SamplingStep& step, std::span<const std::int64_t> present,
+                                      std::size_t rows, std::uint64_t seed, const Watch& watch) {
+  Xoshiro random(seed);
+  std::vector<std::int32_t> table(step.table.size(), 0);
+  Rounding rounding(step, present, rows, random);
+  rounding.run(watch, [&](std::uint32_t separator, std::span<const std::int32_t> counts) {
+    for (std::size_t value = 0; value < counts.size(); ++value) {
+      if (counts[value] != 0) table[rounding.cell(separator, value)] = counts[value];
+    }
+  });
+  return table;
+}
 
 RecordSampler::RecordSampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed)
     : rows_(rows), random_(seed), columns_(n_attributes), drawn_(n_attributes, 0) {
@@ -209,9 +250,68 @@ RecordSampler::RecordSampler(std::size_t rows, std::size_t n_attributes, std::ui
 }
 
 void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
-  const Watch* const thread = thread_watch;
+  std::size_t groups = 0;
+  std::vector<std::uint32_t> group = separator_values(step, groups);
+  {  // what is dealt is gone before columns are made
+    Hands hands(groups, rows_, random_);
+    const std::vector<std::int64_t> present = counts_of(group, groups);
+    Rounding rounding(step, present, rows_, random_);
+    rounding.run(watch, [&](std::uint32_t separator, std::span<const std::int32_t> counts) {
+      hands.begin(separator);
+      for (std::size_t value = 0; value < counts.size(); ++value) {
+        hands.add(static_cast<std::uint32_t>(value), counts[value]);
+      }
+      hands.end();
+    });
+    if (watch.abandoned) return;
+    const Watch* const thread = thread_watch;
+    for (std::uint32_t& value : group) {
+      leave_if_abandoned(thread);
+      value = hands.deal(value);
+    }
+  }
+  take(step, group);
+}
+
+void RecordSampler::deal(const SamplingStep& step, const CountTable& table) {
+  std::size_t groups = 0;
+  std::vector<std::uint32_t> group = separator_values(step, groups);
+  {
+    std::vector<std::int64_t> left = counts_of(group, groups);
+    std::size_t n_new = 1;
+    for (std::size_t axis = 0; axis < step.sizes.size(); ++axis) {
+      if (step.in_separator[axis] == 0) n_new *= step.sizes[axis];
+    }
+    Hands hands(groups, rows_, random_);
+    for (std::size_t i = 0; i < table.cells.size();) {
+      leave_if_abandoned();
+      const std::size_t separator = static_cast<std::size_t>(table.cells[i]) / n_new;
+      hands.begin(separator);
+      for (; i < table.cells.size() && static_cast<std::size_t>(table.cells[i]) / n_new == separator; ++i) {
+        left[separator] -= table.counts[i];
+        if (left[separator] < 0) break;  // before the list takes more memory than the records
+        hands.add(static_cast<std::uint32_t>(static_cast<std::size_t>(table.cells[i]) % n_new),
+                  table.counts[i]);
+      }
+      if (left[separator] != 0) {
+        throw std::invalid_argument("the counts of a separator value differ from the records that have it");
+      }
+      left[separator] = 0;
+      hands.end();
+    }
+    if (std::ranges::any_of(left, [](std::int64_t count) { return count != 0; })) {
+      throw std::invalid_argument("the counts of a separator value differ from the records that have it");
+    }
+    for (std::uint32_t& value : group) value = hands.deal(value);
+  }
+  take(step, group);
+}
+
+/// The joint value of the separator of each record, in C order, and how many such values there are.
+std::vector<std::uint32_t> RecordSampler::separator_values(const SamplingStep& step,
+                                                           std::size_t& groups) const {
   std::vector<std::uint32_t> group(rows_, 0);
-  std::size_t groups = 1;
+  groups = 1;
   for (std::size_t axis = 0; axis < step.sizes.size(); ++axis) {
     if (step.in_separator[axis] == 0) continue;
     groups *= step.sizes[axis];
@@ -219,30 +319,20 @@ void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
     const std::vector<std::uint32_t>& values = columns_[step.attributes[axis]];
     for (std::size_t i = 0; i < rows_; ++i) group[i] = group[i] * size + values[i];
   }
-  std::vector<std::int64_t> present(groups, 0);
-  for (const std::uint32_t value : group) {
-    leave_if_abandoned(thread);
-    ++present[value];
-  }
+  return group;
+}
 
-  {  // what is dealt is gone before columns are made
-    Dealer dealer(step, present, rows_, random_);
-    dealer.run(watch);
-    if (watch.abandoned) return;
-    for (std::uint32_t& value : group) {
-      leave_if_abandoned(thread);
-      value = dealer.deal(value);
-    }
-  }
+/// Makes columns of the records' joint values of the new attributes.
+void RecordSampler::take(const SamplingStep& step, std::vector<std::uint32_t>& values) {
   auto left = std::count(step.in_separator.begin(), step.in_separator.end(), 0);
   for (std::size_t axis = step.sizes.size(); axis-- > 0;) {
     if (step.in_separator[axis] != 0) continue;
     if (--left > 0) {
-      split_off(group, step.sizes[axis], step.attributes[axis]);
+      split_off(values, step.sizes[axis], step.attributes[axis]);
     } else {
       // Without a division, as no other axis follows: with one records take 1.4 to 1.6 times as long
       // (bench_sampling).
-      columns_[step.attributes[axis]].swap(group);
+      columns_[step.attributes[axis]].swap(values);
     }
     drawn_[step.attributes[axis]] = step.sizes[axis];
   }

@@ -24,6 +24,20 @@ struct SamplingStep {
       in_margin;  ///< of each axis: 1 if it belongs to the margin, whose counts are kept closest
 };
 
+/// A table of counts of records, as a list of its cells that are not 0.
+struct CountTable {
+  std::span<const std::int64_t> cells;   ///< ascending: joint value of the separator * new values + new value
+  std::span<const std::int32_t> counts;  ///< of each cell, > 0
+};
+
+/// The counts that RecordSampler::draw gives the cells of a table, without records: C order over its axes.
+///
+/// `present`: the records of each separator value, in C order, `rows` in all. The counts of a separator value
+/// sum to its records, and are as near to their expectations as those of RecordSampler::draw. Throws as that
+/// does. Returns zeros if abandoned.
+std::vector<std::int32_t> draw_counts(const SamplingStep& step, std::span<const std::int64_t> present,
+                                      std::size_t rows, std::uint64_t seed, const Watch& watch = {});
+
 /// Draws the columns of a table of records from conditional distributions by controlled rounding: the counts
 /// are the expected counts rounded at random, and which record gets which value is random. One thread; the
 /// records depend on the seed and the steps alone.
@@ -50,6 +64,12 @@ class RecordSampler {
   /// nothing if abandoned.
   void draw(const SamplingStep& step, const Watch& watch = {});
 
+  /// Deals the new values of a table with given counts to the records, in random order among those that share
+  /// a separator value. The table of the step is not read, and its margin neither.
+  ///
+  /// Throws std::invalid_argument unless the counts of each separator value sum to the records that have it.
+  void deal(const SamplingStep& step, const CountTable& table);
+
   std::size_t rows() const { return rows_; }
   std::size_t n_attributes() const { return columns_.size(); }
   /// Whether an attribute has been drawn with this size.
@@ -63,6 +83,8 @@ class RecordSampler {
   }
 
  private:
+  std::vector<std::uint32_t> separator_values(const SamplingStep& step, std::size_t& groups) const;
+  void take(const SamplingStep& step, std::vector<std::uint32_t>& values);
   void split_off(std::span<std::uint32_t> value, std::size_t size, std::size_t attribute);
 
   std::size_t rows_;

@@ -70,6 +70,10 @@ class Cells(NamedTuple):
     values: NDArray[Any] | None = None
     """Positions of codes that are not values but were drawn within bins, or made."""
 
+    def some(self, records: slice) -> Cells:
+        """Return the cells of some of the records."""
+        return Cells(self.column, self.codes[records], None if self.values is None else self.values[records])
+
     def decoded(self) -> NDArray[Any]:
         """Return the values, as `Column.decode` does."""
         return self.column.shown(self.codes, self.values)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import Schema
 from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
 from pypgm.data.sources.files import replacing
 from pypgm.data.sources.frames import imported
-from pypgm.data.sources.layout import Layout
-from pypgm.data.sources.parquet import ROWS, check_parquet
+from pypgm.data.sources.parquet import ROWS
 from pypgm.data.sources.source import Source
 
 
@@ -41,22 +40,12 @@ def check_columns(source: Source, schema: Schema, *, ignore_extra: bool) -> list
     return names
 
 
-def write_parquet(
-    data: Dataset,
-    path: str | os.PathLike[str],
-    schema: Schema,
-    rng: np.random.Generator,
-    layout: Layout,
-) -> None:
-    """Write records to a Parquet file, as `pypgm.write_table` does."""
-    check_parquet([path])
+def write_parquet(frames: Iterable[Any], path: str | os.PathLike[str]) -> None:
+    """Write tables of pyarrow, at least one and all of the same types, to a Parquet file, one after the other."""
     parquet = imported("pyarrow.parquet", "Parquet", "parquet")
-    layout = layout.in_arrow(schema.example(0))
-    pieces = range(0, max(1, data.n_records), ROWS)
     with replacing(path) as file, contextlib.ExitStack() as stack:
         writer = None
-        for start in pieces:
-            codes = {name: column[start : start + ROWS] for name, column in data.columns.items()}
-            piece = layout.frame(schema.cells(codes, rng, start), keeps_nulls=True)
-            writer = writer or stack.enter_context(parquet.ParquetWriter(file, piece.schema))
-            writer.write_table(piece)
+        for frame in frames:
+            writer = writer or stack.enter_context(parquet.ParquetWriter(file, frame.schema))
+            if len(frame):
+                writer.write_table(frame)

@@ -6,10 +6,10 @@ import codecs
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from io import BufferedReader
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.columns.column import Readable
+from pypgm.data.columns.made import Cells
 from pypgm.data.columns.values import Values
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_schema
@@ -40,7 +41,7 @@ from pypgm.data.sources.files import (
 from pypgm.data.sources.header_lines import lines_hint
 from pypgm.data.sources.json_lines import is_json, write_records
 from pypgm.data.sources.layout import Layout
-from pypgm.data.sources.parquet import is_parquet
+from pypgm.data.sources.parquet import ROWS, check_parquet, is_parquet
 from pypgm.data.sources.parquet_records import codes_in_pieces, write_parquet
 from pypgm.data.sources.source import CsvFile, FileList, Source, joined, open_file
 from pypgm.domain import Domain, listed
@@ -213,39 +214,73 @@ def write_table(
         raise ValueError("a table file has no place for weights; write records without them")
     if schema is not None:
         as_schema(schema).check_domain(data.domain)
+    write_pieces(partial(pieces_of, data, as_generator(rng)), path, data.domain, schema, layout=layout)
+
+
+class Piece(NamedTuple):
+    """Some records of a table that is written piece by piece."""
+
+    codes: Mapping[str, NDArray[Any]]
+    start: int
+    """Number of the first one in the table."""
+    rng: np.random.Generator
+    """Source of the values within bins, drawn for all records of the piece."""
+    kept: slice = slice(None)
+    """Records that are written."""
+
+    def cells(self, schema: Schema) -> dict[str, Cells]:
+        """Return the cells of the records that are written."""
+        drawn = schema.cells(self.codes, self.rng, self.start)
+        return drawn if self.kept == slice(None) else {name: cells.some(self.kept) for name, cells in drawn.items()}
+
+
+Pieces: TypeAlias = Callable[[int], Iterator[Piece]]
+"""Yields the records of a table, at most so many at a time, and at least one piece."""
+
+
+def pieces_of(data: Dataset, rng: np.random.Generator, size: int, start: int = 0) -> Iterator[Piece]:
+    """Yield records piece by piece, the first of them with a number."""
+    for first in range(0, max(1, len(data)), size):
+        yield Piece({name: c[first : first + size] for name, c in data.columns.items()}, start + first, rng)
+
+
+def write_pieces(
+    pieces: Pieces,
+    path: str | os.PathLike[str],
+    domain: Domain,
+    schema: Schema | None = None,
+    *,
+    layout: Layout | None = None,
+) -> None:
+    """Write records that come in pieces, as `write_table` does."""
     check_suffix(path, TABLES)
-    layout, draws = layout or Layout(), as_generator(rng)
-    dialect, names = layout.dialect, layout.order(data.domain if schema is None else schema.declared)
+    layout = layout or Layout()
+    dialect, names = layout.dialect, layout.order(domain if schema is None else schema.declared)
     if is_parquet(path):
-        write_parquet(data, path, as_schema(schema or data.domain), draws, layout)
+        check_parquet([path])
+        whole = as_schema(schema or domain)
+        frames_of = layout.in_arrow(whole.example(0))
+        write_parquet((frames_of.frame(p.cells(whole), keeps_nulls=True) for p in pieces(ROWS)), path)
         return
     if is_json(path):
-        _write_json(data, path, as_schema(schema or data.domain), draws, names)
+        with replacing_text(path) as file:
+            for piece in pieces(_CHUNK):
+                write_records(file, names, piece.cells(as_schema(schema or domain)))
         return
-    texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
+    texts = {name: label_texts(domain, name) for name in domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
     with replacing_text(path, dialect.encoding) as file:
         write_header(file, names, dialect, layout.line_end)
-        for start in range(0, data.n_records, _CHUNK):
-            codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
+        for piece in pieces(_CHUNK):
             if schema is None:
+                codes = {name: column[piece.kept] for name, column in piece.codes.items()}
                 values = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
             else:
-                cells = schema.cells(codes, draws, start)
+                cells = piece.cells(schema)
                 columns = marked({name: cell.column for name, cell in cells.items()}, dialect)
                 values = [cells[name]._replace(column=columns[name]).texts() for name in names]
             rows = zip(*(column.tolist() for column in values), strict=True)
             write_rows(file, rows, dialect, line_end=layout.line_end)
-
-
-def _write_json(
-    data: Dataset, path: str | os.PathLike[str], schema: Schema, draws: np.random.Generator, names: Sequence[str]
-) -> None:
-    """Write records as lines of JSON."""
-    with replacing_text(path) as file:
-        for start in range(0, data.n_records, _CHUNK):
-            codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
-            write_records(file, names, schema.cells(codes, draws, start))
 
 
 def csv_names(file: CsvFile, schema: Schema, ignore_extra: bool) -> _Header:

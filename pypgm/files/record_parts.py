@@ -1,0 +1,219 @@
+"""Folders of synthetic records: one file for each part, so that parts are written anywhere, and only once."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from pypgm._base.file_kind import TABLES
+from pypgm._base.numeric import as_generator, checked_integer
+from pypgm._core import __version__
+from pypgm.data.sources.files import as_path, write_text
+from pypgm.data.sources.parquet import check_parquet
+from pypgm.files.record_table import RecordTable
+
+_PLAN = "_plan.json"
+DONE = "_SUCCESS"
+"""File that a folder has once all its parts are there: the plan, and the records of each part."""
+_MOST_PARTS = 100_000  # that five digits number
+
+
+_Task: TypeAlias = tuple[Path, int, int]
+"""File of a part, number of its first record, and of the first one after it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Table that the files of a folder are parts of.
+
+    Attributes
+    ----------
+    release : str
+        Digest of the release or model.
+    records, parts : int
+    seed : int
+    evidence : str
+    pypgm : str
+        Version that draws the records.
+    """
+
+    release: str
+    records: int
+    parts: int
+    seed: int
+    evidence: str
+    pypgm: str
+
+    def bounds(self, part: int) -> tuple[int, int]:
+        """Return the numbers of the first record of a part, and of the first one after it."""
+        return part * self.records // self.parts, (part + 1) * self.records // self.parts
+
+
+def write_parts(
+    content: Any,  # noqa: ANN401 - a release or a model
+    folder: str | os.PathLike[str],
+    rows: int | None = None,
+    rng: np.random.Generator | int | None = None,
+    *,
+    evidence: Mapping[str, Any] | None = None,
+    parts: int,
+    part: int | Sequence[int] | None = None,
+    processes: int = 1,
+) -> int:
+    """Write the parts of a table of synthetic records that a folder does not have; return the records of those wanted.
+
+    Parameters
+    ----------
+    content : Release or ReleasedModel
+        What the records are drawn from.
+    folder : str or path-like
+        Made if it is not there. Its ending decides what the files are, as in ``people.csv``; Parquet without one.
+    rows, evidence
+        See `Release.synthetic_data`.
+    rng : Generator or int, optional
+        Source of the records. Some of the parts need a seed; for all of them it is drawn, and kept in the folder.
+    parts : int
+        Number of files.
+    part : int or sequence of int, optional
+        The parts to write, counted from 0; all by default.
+    processes : int
+        Number of processes that write.
+
+    Raises
+    ------
+    ValueError
+        If the folder is one of other records or has other files, or arguments do not fit.
+    OSError
+        If a file cannot be written.
+    """
+    count = checked_integer("parts", parts, 1)
+    if count > _MOST_PARTS:
+        raise ValueError(f"at most {_MOST_PARTS} parts are written, got {count}")
+    wanted = _numbers(part, count)
+    workers = checked_integer("processes", processes, 1)
+    if part is not None and not isinstance(rng, int | np.integer):
+        raise ValueError("some of the parts need a seed, the same one for all of them; got none")
+    place = as_path(folder)
+    suffix = next((ending for ending in TABLES if place.name.endswith(ending)), ".parquet")
+    check_parquet([f"part{suffix}"])
+    names = [f"part-{number:05d}-of-{count:05d}{suffix}" for number in range(count)]
+    _check_folder(place, names)
+    earlier = _plan_in(place)
+    seed = earlier.seed if rng is None and earlier is not None else _seed(rng)
+    table = RecordTable.of(content, rows, seed, evidence)
+    plan = Plan(content.digest, table.rows, count, seed, _text(table.evidence), __version__)
+    if earlier is None:
+        place.mkdir(exist_ok=True)
+        write_text(place / _PLAN, json.dumps(asdict(plan), indent=1) + "\n")
+    elif earlier != plan:
+        _refuse(place, earlier, plan)
+    missing = [(place / names[number], *plan.bounds(number)) for number in wanted]
+    missing = [task for task in missing if not task[0].exists()]
+    if min(workers, len(missing)) > 1:
+        _write_apart(partial(RecordTable.of, content, rows, seed, evidence), missing, workers)
+    else:
+        for task in missing:
+            table.write(*task)
+    if all((place / name).exists() for name in names):
+        _finish(place, plan, names)
+    return sum(stop - start for start, stop in map(plan.bounds, wanted))
+
+
+def _numbers(part: int | Sequence[int] | None, parts: int) -> list[int]:
+    """Return the numbers of the wanted parts."""
+    if part is None:
+        return [*range(parts)]
+    given = part if isinstance(part, Sequence) else [part]
+    numbers = sorted({checked_integer("part", number) for number in given})
+    if numbers and numbers[-1] >= parts:
+        raise ValueError(f"part must be below {parts}, the number of parts, got {numbers[-1]}")
+    return numbers
+
+
+def _seed(rng: np.random.Generator | int | None) -> int:
+    if isinstance(rng, int | np.integer):
+        return checked_integer("rng", rng)
+    return int(as_generator(rng).integers(2**63))
+
+
+def _text(evidence: Mapping[str, Any] | None) -> str:
+    """Return evidence as a text, in an order of its own."""
+    of = {name: sorted(map(repr, v)) if isinstance(v, Set) else repr(v) for name, v in (evidence or {}).items()}
+    return json.dumps(of, sort_keys=True)
+
+
+def _check_folder(place: Path, names: Sequence[str]) -> None:
+    """Raise ``ValueError`` where something other than these files is."""
+    if place.exists() and not place.is_dir():
+        raise ValueError(f"{place} is a file: parts are written into a folder")
+    if not place.parent.is_dir():
+        raise ValueError(f"{place}: there is no directory {place.parent}")
+    others = [path.name for path in place.iterdir() if not path.name.startswith((".", "_"))] if place.exists() else []
+    if others := sorted({*others} - {*names}):
+        raise ValueError(f"{place} has other files, such as {others[0]}: name another folder, or move them away")
+
+
+def _plan_in(place: Path) -> Plan | None:
+    """Return the plan of the parts that are in a folder."""
+    if not (place / _PLAN).exists():
+        return None
+    try:
+        return Plan(**json.loads((place / _PLAN).read_text(encoding="utf-8")))
+    except (TypeError, ValueError):
+        raise ValueError(f"{place / _PLAN} is not a plan of parts: name another folder, or move it away") from None
+
+
+def _refuse(place: Path, earlier: Plan, plan: Plan) -> None:
+    """Raise ``ValueError`` for a folder with parts of another plan."""
+    others = asdict(earlier)
+    name, now = next((name, now) for name, now in asdict(plan).items() if others[name] != now)
+    raise ValueError(f"{place} has parts of other records: their {name} is {others[name]}, not {now}")
+
+
+def _write_apart(make: Callable[[], RecordTable], tasks: Sequence[_Task], processes: int) -> None:
+    """Write parts in processes of their own."""
+    # Imported here, as they are heavy. Forked processes could hang after threads of the core; fresh ones cannot.
+    futures, fresh = map(importlib.import_module, ("concurrent.futures", "multiprocessing"))
+    n, context = min(processes, len(tasks)), fresh.get_context("spawn")
+    with futures.ProcessPoolExecutor(n, context, _Worker.begin, (make,)) as pool:
+        try:
+            for done in [pool.submit(_Worker.write, task) for task in tasks]:
+                done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # what is being written is written to its end
+            raise
+
+
+class _Worker:
+    """A process that writes parts of one table."""
+
+    table: ClassVar[RecordTable]
+
+    @classmethod
+    def begin(cls, make: Callable[[], RecordTable]) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that began it ends it, after a whole part
+        cls.table = make()
+
+    @classmethod
+    def write(cls, task: _Task) -> None:
+        cls.table.write(*task)
+
+
+def _finish(place: Path, plan: Plan, names: Sequence[str]) -> None:
+    """Write the list of all parts, and remove drafts of parts that a killed process left behind."""
+    numbered = enumerate(names)
+    files = [{"file": name, "records": plan.bounds(part)[1] - plan.bounds(part)[0]} for part, name in numbered]
+    write_text(place / DONE, json.dumps(asdict(plan) | {"files": files}, indent=1) + "\n")
+    for draft in place.glob(".*.part"):
+        with contextlib.suppress(OSError):
+            draft.unlink()
