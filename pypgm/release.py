@@ -31,6 +31,7 @@ from pypgm.files.stored_measurements import packed_measurements, unpacked_measur
 from pypgm.files.stored_model import in_module, message_of, model_of_archive
 from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
+from pypgm.intervals.heavy_bins import heavy_columns, moving_bins
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
 from pypgm.intervals.known import ReleaseErrors
 from pypgm.intervals.reading import IGNORED, Statistic, check_named, ignores_table, is_extreme, names_read
@@ -398,8 +399,10 @@ class Release(Released[Model_co]):
                 read = frames.made_of(names)
                 check_named(checked, answer, some, frames.names, read)
             extreme = is_extreme(checked, answer, map(some.values, read), some.kept)
+            bins = heavy_columns(self.model, self.schema, names) if in_bins else ()
+            heavy = tuple(moving_bins(checked, some, frames.names, bins))
             request = Request(
-                checked, frames.whole, names, in_bins, extreme, level, target, worlds, truths, combine, rng
+                checked, frames.whole, names, in_bins, extreme, heavy, level, target, worlds, truths, combine, rng
             )
             interval = interval_of(self._known, answer, request, clock)
         if interval.is_constant and ignores_table(checked, answer):

@@ -44,6 +44,12 @@ class DrawnRecords:
         """Return a frame of some of the records."""
         return self._frame({name: _rows(column, rows) for name, column in self._columns.items()})
 
+    def placed(self, name: str, code: int, value: float) -> DrawnRecords:
+        """Return the same records with one value in place of all of a column's values in a bin."""
+        cells = self._columns[name]
+        values = np.where(np.asarray(cells.codes) == code, value, cells.decoded()).astype(cells.decoded().dtype)
+        return DrawnRecords({**self._columns, name: cells._replace(values=values)}, self._frame)
+
     def values(self, name: str) -> NDArray[Any]:
         """Return the values of a column."""
         column = self._columns[name]

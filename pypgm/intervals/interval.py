@@ -15,6 +15,7 @@ from pypgm._base.constraints import AtLeast, Positive, check_attributes
 from pypgm._base.html import Shown
 from pypgm._base.numeric import as_generator
 from pypgm.errors import EstimateInterruptedWarning
+from pypgm.intervals.heavy_bins import HeavyBin, widened
 from pypgm.intervals.reading import numbers_of
 from pypgm.models.expected_error import Basis, basis
 
@@ -66,6 +67,8 @@ class Interval(Shown):
         within bins, and "sampling" for a population.
     worlds, truths : int
         Numbers of tables of each kind that the views come from.
+    heavy_bins : tuple of str
+        Bins with more than a third of the records that the answer falls into: the interval holds all of each.
     """
 
     answer: Any
@@ -80,6 +83,7 @@ class Interval(Shown):
     views: dict[str, Any]
     worlds: int
     truths: int
+    heavy_bins: tuple[str, ...] = ()
 
     @property
     def is_constant(self) -> bool:
@@ -94,10 +98,12 @@ class Interval(Shown):
         """
         if self.is_constant and not self.attributes:
             return "the answer is the same on every drawn table, so nothing is known of its error"
+        heavy = f"it falls into a bin with more than a third of the records, {', '.join(self.heavy_bins)}"
+        known = f"{heavy}: nothing finer is known" if self.heavy_bins else self._promise
         if not self.is_extreme:
-            return self._promise
+            return known
         extremes = "extremes are not held: a few records decide them, and these are noise"
-        return f"{extremes}; of other answers, {self._promise}" if np.size(numbers_of(self.answer)) > 1 else extremes
+        return f"{extremes}; of other answers, {known}" if np.size(numbers_of(self.answer)) > 1 else extremes
 
     @property
     def _promise(self) -> str:
@@ -169,6 +175,8 @@ class Request:
         Whether its answer depends on how values lie within bins.
     is_extreme : bool
         Whether the statistic is an extreme value of a column.
+    heavy : sequence of HeavyBin
+        Bins with much of the records, whose values move its answer.
     level, target, worlds, truths, combine, rng
         Arguments of `Release.interval`.
     """
@@ -178,6 +186,7 @@ class Request:
     attributes: tuple[str, ...]
     in_bins: bool
     is_extreme: bool
+    heavy: Sequence[HeavyBin]
     level: Annotated[float, Positive(below=1)]
     target: Target
     worlds: Annotated[int, AtLeast(2)]
@@ -236,11 +245,12 @@ def interval_of(known: ReleaseErrors, answer: Array, request: Request, clock: Cl
     if is_number.size and not is_number.any():
         weakest = "unknown"
     middle, half = np.where(is_number, (answer, half), np.nan)
+    low, high, heavy = widened(request.heavy, middle - half, middle + half)
     labelled = request.statistic.labelled
     return Interval(
         answer=labelled(answer),
-        low=labelled(middle - half),
-        high=labelled(middle + half),
+        low=labelled(low),
+        high=labelled(high),
         level=request.level,
         target=request.target,
         attributes=request.attributes,
@@ -250,6 +260,7 @@ def interval_of(known: ReleaseErrors, answer: Array, request: Request, clock: Cl
         views={name: labelled(view) for name, view in views.items()},
         worlds=len(of_worlds),
         truths=len(of_truths),
+        heavy_bins=heavy,
     )
 
 

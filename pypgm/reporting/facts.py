@@ -21,6 +21,7 @@ from pypgm.data.columns.derived_images import images_of
 from pypgm.data.columns.made import Made
 from pypgm.domain import Clique
 from pypgm.files.stored_model import ReleasedModel
+from pypgm.intervals.heavy_bins import heavy_bins
 from pypgm.models.model import Model
 from pypgm.privacy.ledger_report import law_text
 from pypgm.privacy.promise import Promise, odds
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pypgm.privacy.ledger_report import LedgerReport
-
-
-_HEAVY = 1 / 3  # of the records in one bin, from which on its values decide the median and most of the mean
 
 
 class Losses(NamedTuple):
@@ -147,20 +145,15 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     unread = set(schema.unread)
     made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items() if name in unread}
     kept = {n: columns[n].n_values for n in other}
-    heavy = dict(_heavy_bins(model, schema))
+    heavy = dict(_heavy_texts(model, schema))
     return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, heavy, persons)
 
 
-def _heavy_bins(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, str]]:
+def _heavy_texts(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield each column of which one bin of several values holds more than a third of the records."""
-    total = max(model.total, 1e-300)
-    for name, column in schema.columns.items():
-        if isinstance(column, Binned) and column.coarseness:
-            counts = model.project(name).values[: column.n_values]
-            largest, (first, last) = int(counts.argmax()), column.ends()
-            if counts[largest] > total * _HEAVY and first[largest] != last[largest]:
-                share = percent(float(counts[largest]) / total)
-                yield name, f"{share} of records in {model.domain.labels[name][largest]}"
+    for name, code in heavy_bins(model, schema):
+        share = percent(float(model.project(name).values[code]) / max(model.total, 1e-300))
+        yield name, f"{share} of records in {model.domain.labels[name][code]}"
 
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
