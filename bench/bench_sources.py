@@ -1,20 +1,20 @@
 """A table that is not in memory: read from CSV, counted in DuckDB and in Spark, released by `wide` in one call.
 
 Run: PYPGM_DATA=... python bench/bench_sources.py [--rows 100000000] [--columns 16] [--folder FOLDER] [--memory 4GB]
+     [--largest 6]
 
 It prints how much faster Arrow reads a CSV file than the plain reader (`bench_csv`), what a column of each kind costs
-in DuckDB, SQLite and the PostgreSQL that PYPGM_POSTGRES names, how often each mechanism reads a table, and how many
-jobs of Spark `wide` takes to count adult (needs the extra `[spark]`, Java and PYPGM_DATA; left out without them). The
-table of columns of 2 to 20 values is written once to FOLDER (kept, and taken again), as a table of a DuckDB file.
-Counts of some pairs are compared with DuckDB's own group by before anything is timed. Beside the counts stand a plain
-scan of the same columns by DuckDB (the sum of each), and in memory NumPy's sum of each column: what reading alone
-takes. The limit of memory is DuckDB's; the most the process held is printed.
+in each source and how that grows (`bench_source_kinds`, up to 10^LARGEST records), how often each mechanism reads a
+table, and how many jobs of Spark `wide` takes to count adult (needs the extra `[spark]`, Java and PYPGM_DATA; left out
+without them). The table of columns of 2 to 20 values is written once to FOLDER (kept, and taken again), as a table of a
+DuckDB file. Counts of some pairs are compared with DuckDB's own group by before anything is timed. Beside the counts
+stand a plain scan of the same columns by DuckDB (the sum of each), and in memory NumPy's sum of each column: what
+reading alone takes. The limit of memory is DuckDB's; the most the process held is printed.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
 import itertools
 import json
@@ -22,7 +22,6 @@ import os
 import resource
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +30,11 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 from bench_csv import compared
+from bench_source_kinds import by_kind, growth
 from harness import timed
 
 import pypgm
-from pypgm.data import Boolean, Date, EngineTable, Integer, Real, scan
-from pypgm.data.sources.engine_groups import Queries
+from pypgm.data import EngineTable, scan
 
 
 def main() -> None:
@@ -43,7 +42,7 @@ def main() -> None:
 
     arguments = _arguments()
     print(compared(500_000))
-    for line in _kinds(100_000):
+    for line in itertools.chain(by_kind(100_000), growth(arguments.largest)):
         print(line)
     print(_jobs())
     folder = Path(arguments.folder or tempfile.mkdtemp())
@@ -105,69 +104,6 @@ def _jobs() -> str:
     return f"wide on adult through a local Spark: {jobs} jobs ({opening} more to open it), {seconds:.1f} s"
 
 
-_KINDS: dict[str, tuple[str, Any]] = {  # the value of record i in SQL, and its declaration
-    "20 texts": ("'v' || (i % 20)", [f"v{i}" for i in range(20)]),
-    "2,000 texts": ("'v' || (i % 2000)", [f"v{i}" for i in range(2000)]),
-    "whole number": ("i % 121", Integer(0, 120, width=10)),
-    "decimal": ("CAST(i % 100000 / 100.0 AS DECIMAL(12, 2))", Real(0, 1000, bins=20)),
-    "double": ("CAST(i % 100000 / 100.0 AS DOUBLE PRECISION)", Real(0, 1000, bins=20)),
-    "boolean": ("i % 3 = 0", Boolean(["no", "yes"])),
-    "code": ("i % 16", 16),
-    "date by year": ("DATE '1930-01-01' + CAST(i % 30000 AS INTEGER)", Date("1930-01-01", "2029-12-31", "year")),
-    "time by month": (
-        "TIMESTAMP '2019-01-01' + INTERVAL '1 second' * (i * 997 % 94608000)",
-        Date("2019-01-01", "2022-12-31", "month"),
-    ),
-}
-_SERIES = {
-    "duckdb": "FROM range({}) AS r(i)",
-    "postgres": "FROM generate_series(CAST(0 AS BIGINT), {} - 1) AS r(i)",
-    "sqlite": "FROM (WITH RECURSIVE r(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM r LIMIT {}) SELECT i FROM r)",
-}
-
-
-def _kinds(rows: int) -> Iterator[str]:
-    """Yield for each engine what a column of each kind costs: to open it, and to count it with a column of codes."""
-    servers = [os.environ["PYPGM_POSTGRES"]] if os.environ.get("PYPGM_POSTGRES") else []
-    yield "column in an engine: microseconds a record to open and to count with another; queries; bytes to the client"
-    for connection in (ibis.duckdb.connect(), ibis.sqlite.connect(), *map(ibis.connect, servers)):
-        engine = connection.name
-        kinds = {k: v for k, v in _KINDS.items() if engine != "sqlite" or not isinstance(v[1], Date)}  # it has no dates
-        columns = ", ".join(f"{sql} AS c{i}" for i, (sql, _) in enumerate(kinds.values()))
-        connection.con.execute("DROP TABLE IF EXISTS pypgm_bench")
-        series = _SERIES[engine].format(rows)
-        connection.con.execute(f"CREATE TABLE pypgm_bench AS SELECT {columns}, i % 7 AS other {series}")
-        for i, (kind, (_, column)) in enumerate(kinds.items()):
-            table = connection.table("pypgm_bench").select(f"c{i}", "other")
-            answers: list[int] = []
-            with _answers_measured(answers):
-                counted, opening = timed(EngineTable, table, pypgm.Schema({f"c{i}": column, "other": 7}))
-                (cells,), counting = timed(counted.count, [(f"c{i}", "other")])
-            if cells.sum() != rows:
-                raise AssertionError(f"{engine} counts {cells.sum()} of {rows} records of {kind}")
-            per_record = " and ".join(f"{seconds / rows * 1e6:.2f}" for seconds in (opening, counting))
-            yield f"  {kind} in {engine}: {per_record}; {len(answers)}; {sum(answers):,}"
-        connection.con.execute("DROP TABLE pypgm_bench")
-        connection.disconnect()
-
-
-@contextlib.contextmanager
-def _answers_measured(answers: list[int]) -> Iterator[None]:
-    """Note the bytes of each answer that an engine gives."""
-    read = Queries._answer
-
-    def measured(self: Any, query: str, kinds: Any) -> Any:
-        values, present = read(self, query, kinds)
-        answers.append(sum(sum(map(len, filter(None, v))) if v.dtype == object else v.nbytes for v in values.values()))
-        return values, present
-
-    Queries._answer = measured  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        Queries._answer = read  # type: ignore[method-assign]
-
-
 def _passes(relation: Any, domain: pypgm.Domain) -> str:
     """Return how many passes each mechanism makes over some of the records, besides that which opens them."""
     counts = []
@@ -187,6 +123,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--columns", type=int, default=16)
     parser.add_argument("--folder")
     parser.add_argument("--memory", default="4GB")
+    parser.add_argument("--largest", type=int, default=6)
     return parser.parse_args()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -90,12 +90,11 @@ class PrivateTable(Shown, Guarded):
         sampler: Sampler | None = None,
         account: Account | Reservation | None = None,
     ) -> None:
-        records: Counts = as_counted(data)
-        del data
-        check_counts(records)
-        if records.weights is not None:
+        data = cast("Counts", as_counted(data))
+        check_counts(data)
+        if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
-        schema = schema_of(records)
+        schema = schema_of(data)
         relation = relation_of(privacy, schema)
         if sampler is None:  # else the caller was warned when the records came in
             warn_at_door(schema, ledger.budget)
@@ -106,12 +105,12 @@ class PrivateTable(Shown, Guarded):
         self._run = None if known is None else charged_to(known, ledger, relation)
         self.__data: Counts | None = None
         try:
-            self.__data = kept(records, schema, source)
+            self.__data = kept(data, schema, source)
         except BaseException:
             self._settle()
             raise
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
-        self._domain, self.schema = records.domain.project(records.domain), schema  # a copy
+        self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
 
     @property
     def domain(self) -> Domain:
