@@ -190,7 +190,7 @@ def _database(source: DatabaseTable, schema: Schema | OpenSchema, ignore_extra: 
 
 
 def _relation(source: Relation, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    table = in_pieces(source, schema.provisional, ignore_extra)
+    table = in_pieces(source, schema, ignore_extra)
     if isinstance(schema, OpenSchema):
         return Opened(table.again, streamed_values(table, schema), source.layout)
     return Opened(lambda _: table, layout=source.layout)

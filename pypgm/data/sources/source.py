@@ -50,12 +50,15 @@ class Source(ABC):
         True unless names come from the records, as those of objects in JSON do.
     has_rows : bool
         True if single records can be read; an engine's table gives only counts.
+    is_ordered : bool
+        True if its records come in the same order each time, as those of a file that is not written again.
     """
 
     name: str = "the table"
     has_header = False
     has_public_names = True
     has_rows = True
+    is_ordered = False
 
     def __init__(self, dialect: Dialect = COMMAS) -> None:
         self.dialect = dialect
@@ -107,6 +110,8 @@ class Source(ABC):
 
 class _File(Source):
     """A table in a file, and columns of one value each that folders around it name."""
+
+    is_ordered = True
 
     def __init__(
         self, path: str | os.PathLike[str], dialect: Dialect = COMMAS, values: Mapping[str, str] | None = None
@@ -312,6 +317,8 @@ class Relation(_TypedByArrow):
 class DatabaseTable(_File, _TypedByArrow):
     """A table of a DuckDB file, which is open only while it is read."""
 
+    is_ordered = False
+
     def __init__(self, path: str | os.PathLike[str], table: str | None, dialect: Dialect = COMMAS) -> None:
         super().__init__(path, dialect)
         self.table = table
@@ -462,6 +469,8 @@ class ArrowDataset(_TypedByArrow):
 
 class FileList(Source):
     """Files that make up one table, all of one kind and with the same columns."""
+
+    is_ordered = True
 
     def __init__(self, name: str, files: Sequence[_File]) -> None:
         super().__init__(files[0].dialect)

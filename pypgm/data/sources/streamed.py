@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from pypgm.data.sources.duckdb_file import quoted
 from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import Frame
+from pypgm.data.sources.kept_codes import KeptCodes
 from pypgm.data.sources.parquet_records import check_columns
 from pypgm.data.sources.source import (
     CountedRecords,
@@ -83,7 +84,6 @@ class StreamedTable(InPlaceTable):
 
     source: Source | None = None  # of a scan
     open_schema: OpenSchema | None = None  # of a scan: until its columns are settled, the schema is a provisional one
-    again: Callable[[Schema], StreamedTable]  # reads a scan by another schema
     versions: Sequence[object] = ()  # of the files of a scan, when it was opened
 
     def __init__(self, pieces: Pieces, names: Sequence[str], schema: SchemaLike, *, ignore_extra: bool = False) -> None:
@@ -105,6 +105,10 @@ class StreamedTable(InPlaceTable):
             self._n_records += len(codes[attributes[0]])
             self._add(codes, cliques, tables, 0)
         self._keep_all(cliques, tables)
+
+    def again(self, schema: Schema) -> StreamedTable:
+        """Return the table of a scan by another schema, such as that in which its open columns are settled."""
+        raise ValueError(f"{type(self).__name__} is read by no other schema than its own: {schema.domain!r}")
 
     def kept(self, secret: bytes) -> StreamedTable:
         """Return the records that are kept of each person, chosen in one pass over all columns.
@@ -179,11 +183,9 @@ class StreamedTable(InPlaceTable):
     def _read(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield the codes of some columns, about `rows` rows at a time: small files are put together."""
         held: list[dict[str, NDArray[Any]]] = []
-        n_held = 0
-        needed, reading, first = self.schema.needed(names), self.schema.reading, 0
-        pieces = self._pieces(needed, rows)
-        try:
-            for read in encoded_pieces({n: reading[n] for n in needed}, pieces, what):
+        n_held, first = 0, 0
+        with closing(self._encoded(self.schema.needed(names), rows, what)) as pieces:
+            for read in pieces:
                 whole = self.schema.combined(read, what, first)
                 codes = {name: whole[name] for name in names}
                 first += len(codes[names[0]])
@@ -192,11 +194,17 @@ class StreamedTable(InPlaceTable):
                 if n_held >= rows // 2:
                     yield _joined(held)
                     held, n_held = [], 0
+        if held:
+            yield _joined(held)
+
+    def _encoded(self, names: Sequence[str], rows: int, what: str) -> Generator[dict[str, NDArray[Any]]]:
+        """Yield the codes of some columns of the table, as it is read."""
+        reading, pieces = self.schema.reading, self._pieces(names, rows)
+        try:
+            yield from encoded_pieces({name: reading[name] for name in names}, pieces, what)
         finally:  # what a traceback keeps of an unread table holds no file open
             if isinstance(pieces, Generator):
                 pieces.close()
-        if held:
-            yield _joined(held)
 
 
 def _joined(pieces: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
@@ -255,38 +263,109 @@ def scan(
     if isinstance(given, CountedRecords | EncodedRecords | EngineQuery):
         way_in = ": EngineTable counts it" if isinstance(given, EngineQuery) else ", which is counted already"
         raise TypeError(f"scan needs a table that is read in pieces, got {type(source).__name__}{way_in}")
-    known = as_any_schema(schema)
-    streamed = in_pieces(given, known.provisional, ignore_extra)
-    streamed.open_schema = known if isinstance(known, OpenSchema) else None
-    return streamed
+    return in_pieces(given, as_any_schema(schema), ignore_extra)
 
 
-def in_pieces(
-    source: Source, schema: Schema, ignore_extra: bool, versions: Sequence[object] | None = None
-) -> StreamedTable:
+def in_pieces(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> StreamedTable:
     """Return a table that is read in pieces and counted; ``ValueError`` if it does not fit.
 
-    The order and the types of columns may differ between its files, which have certain versions, or those of now.
+    The order and the types of columns may differ between its files.
     """
-    files = _files_of(source)
-    known = [file.version for file in files] if versions is None else versions
     if isinstance(source, Relation):
-        streamed: StreamedTable = RelationTable(source, schema, ignore_extra=ignore_extra)
+        streamed: StreamedTable = RelationTable(source, schema.provisional, ignore_extra=ignore_extra)
     else:
-        names = [_names_in(file, schema, ignore_extra) for file in files]
-        streamed = StreamedTable(pieces_of(source, schema, known), names[0], schema, ignore_extra=ignore_extra)
-    streamed.source, streamed.versions = source, known
-    streamed.again = partial(in_pieces, source, ignore_extra=ignore_extra, versions=known)
+        streamed = FileTable(source, schema.provisional, ignore_extra=ignore_extra, unkept=tuple(schema.open))
+    streamed.open_schema = schema if isinstance(schema, OpenSchema) else None
     return streamed
+
+
+class FileTable(StreamedTable):
+    """Files, or a frame, encoded as they are read for the first time; later passes read the codes that were kept.
+
+    Parameters
+    ----------
+    source : Source
+    schema, ignore_extra
+        See `StreamedTable`.
+    unkept : sequence of str
+        Columns whose codes are not kept, as those that another schema will settle.
+    before : FileTable, optional
+        The same table by another schema. Codes of columns that both declare alike are taken from it, if the records
+        have a certain order.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        schema: Schema,
+        *,
+        ignore_extra: bool,
+        unkept: Sequence[str] = (),
+        before: FileTable | None = None,
+    ) -> None:
+        files = _files_of(source)
+        self.source, self._ignore_extra, self._unkept = source, ignore_extra, unkept
+        self.versions = [file.version for file in files] if before is None else before.versions
+        self._kept_codes = KeptCodes()
+        if before is not None and source.is_ordered:
+            known = before.schema.reading
+            self._kept_codes = before._kept_codes.only(n for n, c in schema.reading.items() if known.get(n) == c)
+        self._is_opening = True
+        names = [_names_in(file, schema, ignore_extra) for file in files]
+        super().__init__(pieces_of(source, schema, self.versions), names[0], schema, ignore_extra=ignore_extra)
+
+    def again(self, schema: Schema) -> FileTable:
+        """Return the table by another schema."""
+        if self.source is None:
+            raise ValueError("only a scan is read again")
+        return FileTable(self.source, schema, ignore_extra=self._ignore_extra, before=self)
+
+    def _open(self) -> None:
+        super()._open()
+        self._is_opening = False
+
+    def _encoded(self, names: Sequence[str], rows: int, what: str) -> Generator[dict[str, NDArray[Any]]]:
+        """Yield the codes of some columns: those that are kept, beside those that are read now."""
+        kept = [name for name in names if name in self._kept_codes]
+        others = [name for name in names if name not in self._kept_codes]
+        n_kept = self._kept_codes.n_records(kept[0]) if kept else 0
+        if not others:
+            self._check_unchanged()
+            for first in range(0, n_kept, rows):
+                yield self._kept_codes.rows(kept, first, min(first + rows, n_kept))
+            self._check_unchanged()
+            return
+        new = self._kept_codes.only(()) if self._is_opening else None
+        n_read = 0
+        with closing(super()._encoded(others, rows, what)) as pieces:
+            for codes in pieces:
+                first, n_read = n_read, n_read + len(codes[others[0]])
+                if kept and n_read > n_kept:
+                    break
+                if new is not None and not new.add({name: codes[name] for name in others if name not in self._unkept}):
+                    new = None  # later passes read the files
+                yield codes | self._kept_codes.rows(kept, first, n_read)
+        if kept and n_read != n_kept:
+            raise SourceError(CHANGED)
+        if new is not None:
+            self._kept_codes.update(new)
+
+    def _check_unchanged(self) -> None:
+        for file, version in zip(_files_of(cast("Source", self.source)), self.versions, strict=True):
+            _check_unchanged(file, version)
 
 
 class RelationTable(StreamedTable):
     """A relation of DuckDB: its records come in no certain order, so that a query keeps some of each person's."""
 
     def __init__(self, source: Relation, schema: SchemaLike, *, ignore_extra: bool) -> None:
-        self._relation = source.relation
+        self.source, self._ignore_extra, self._relation = source, ignore_extra, source.relation
         names = guarded(_RELATION, lambda: source.relation.columns)
         super().__init__(source.pieces, names, schema, ignore_extra=ignore_extra)
+
+    def again(self, schema: Schema) -> RelationTable:
+        """Return the relation by another schema."""
+        return RelationTable(cast("Relation", self.source), schema, ignore_extra=self._ignore_extra)
 
     def kept(self, secret: bytes) -> StreamedTable:
         """Return the records that are kept of each person, by a query."""
