@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import tempfile
 
 import pytest
@@ -88,4 +89,35 @@ def spark(ibis):
     return Engine("spark", ibis.pyspark.connect(session), session.sql, " USING parquet")
 
 
-ENGINES = {"duckdb": duckdb, "sqlite": sqlite, "postgres": postgres, "spark": spark}
+def mysql(ibis):
+    address = os.environ.get("PYPGM_MYSQL")
+    if not address:
+        pytest.skip("PYPGM_MYSQL is not set: the address of a database of MySQL or MariaDB for tests")
+    connection = ibis.connect(address)
+
+    def run(statement):
+        with connection.begin() as cursor:
+            cursor.execute(re.sub(r"VARCHAR(?=[ ,)])", "VARCHAR(40)", statement))
+
+    run("DROP DATABASE IF EXISTS pypgm_tests")
+    run("CREATE DATABASE pypgm_tests CHARACTER SET utf8mb4")
+    run("USE pypgm_tests")
+    run("SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES'")
+    return Engine("mysql", connection, run)
+
+
+def clickhouse(ibis):
+    pytest.importorskip("chdb")
+    settings = {"max_query_size": 1 << 26, "data_type_default_nullable": 1}  # no option of a query lengthens it in chDB
+    client = pytest.importorskip("clickhouse_connect").get_client(interface="chdb", settings=settings)
+    return Engine("clickhouse", ibis.clickhouse.from_connection(client), client.command, " ENGINE = Memory")
+
+
+ENGINES = {
+    "duckdb": duckdb,
+    "sqlite": sqlite,
+    "postgres": postgres,
+    "spark": spark,
+    "mysql": mysql,
+    "clickhouse": clickhouse,
+}

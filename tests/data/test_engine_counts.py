@@ -96,7 +96,7 @@ def quoted(value):
 
 
 def of_texts(engine, texts=TEXTS, cast="{}"):
-    plain = [t for t in texts if engine != "spark" or "\\" not in t]
+    plain = [t for t in texts if engine not in {"spark", "clickhouse"} or "\\" not in t]
     return [(cast.format(quoted(t)), t) for t in plain]
 
 
@@ -138,6 +138,10 @@ def kinds(engine):
     text = {"VARCHAR": of_texts(engine)} if engine == "duckdb" else {"text": of_texts(engine)}
     if engine == "spark":
         text = {"string": of_texts(engine)}
+    if engine == "mysql":  # which trims CHAR, and takes a backslash for one
+        text = {"text": of_texts(engine)}
+    if engine == "clickhouse":
+        text = {"Nullable(String)": of_texts(engine)}
     own = {
         "duckdb": {
             **{f"VARCHAR COLLATE {c}": of_texts(engine) for c in ("NOCASE", "NOACCENT", "NOCASE.NOACCENT.NFC")},
@@ -211,6 +215,35 @@ def kinds(engine):
             "date": of_dates(),
             "timestamp_ntz": of_times("timestamp_ntz"),
             **dict.fromkeys(["binary", "array<int>", "struct<a:int>"]),
+        },
+        "mysql": {
+            **{f"varchar(30) COLLATE {c}": of_texts(engine) for c in ("utf8mb4_general_ci", "utf8mb4_unicode_520_ci")},
+            "varchar(30) CHARACTER SET latin1": of_texts(engine, ["a", "A", "b", "ä", "é", "ß", "ss", " a", "7"]),
+            "enum('a', 'b', '1', '-999')": of_texts(engine, ["a", "b", "1", "-999"]),
+            "tinyint": of_integers(-128, 127),
+            "bigint": of_integers(-(2**63), 2**63 - 1),
+            "bigint unsigned": of_integers(0, 2**64 - 1),
+            "double": [pair for pair in of_doubles(engine, "double") if math.isfinite(pair[1])],
+            "decimal(10,2)": of_decimals("decimal(10,2)", 10, 2),
+            "decimal(38,20)": of_decimals("decimal(38,20)", 38, 20, LONG),
+            "boolean": [("TRUE", 1), ("FALSE", 0)],
+            "date": of_dates(),
+            "datetime(6)": of_times("datetime(6)"),
+            **dict.fromkeys(["blob", "time"]),
+        },
+        "clickhouse": {
+            "LowCardinality(Nullable(String))": of_texts(engine),
+            "Nullable(Int8)": of_integers(-128, 127),
+            "Nullable(Int64)": of_integers(-(2**63), 2**63 - 1),
+            "Nullable(UInt64)": of_integers(0, 2**64 - 1),
+            "Nullable(Float64)": of_doubles(engine, "Nullable(Float64)"),
+            "Nullable(Float32)": of_doubles(engine, "Nullable(Float32)", single=True),
+            "Nullable(Decimal(10,2))": of_decimals("Decimal(10,2)", 10, 2),
+            "Nullable(Decimal(38,20))": of_decimals("Decimal(38,20)", 38, 20, LONG),
+            "Nullable(Bool)": BOOLEANS,
+            "Nullable(Date32)": [(quoted(d), d) for _, d in of_dates() if 1900 <= d.year < 2300],
+            "Nullable(DateTime64(6))": [p for p in of_times("DateTime64(6)") if 1900 <= p[1].year < 2300],
+            **dict.fromkeys(["Array(Int32)", "Nullable(UUID)"]),
         },
     }
     return text | own[engine]

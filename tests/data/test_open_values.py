@@ -48,7 +48,7 @@ COLUMNS = {
     "spelled": (QuantileBins(Real(0, 50, **BINS), 4, "1/20"), "VARCHAR(9)", ["1.50", "1.5", " 2", "4e1", *NULLS, None]),
     "whole": (SET, "BIGINT", WHOLE),
     "ranked": (QuantileBins(Integer(-20, 50, outside="clip", null=NULLS), 5, "1/20", [7]), "BIGINT", WHOLE),
-    "double": (SET, "DOUBLE PRECISION", DOUBLES),
+    "ratio": (SET, "DOUBLE PRECISION", DOUBLES),
     "wage": (QuantileBins(Real(-1, 42, **BINS), 5, "1/20", heaps=[7]), "DOUBLE PRECISION", DOUBLES),
     "exact": (SET, "DECIMAL(18,4)", [d and Decimal(d) for d in DECIMALS]),
     "price": (QuantileBins(Real(0, 42, **BINS), 5, "1/20"), "DECIMAL(18,4)", [d and Decimal(d) for d in DECIMALS]),
@@ -96,7 +96,8 @@ def own(request):
 def test_engines_settle_as_memory_does(own):
     pytest.importorskip("pyarrow")
     n_kinds = {"sqlite": 6, "postgres": len(COLUMNS), "spark": 4}.get(own.name, len(COLUMNS) - 2)
-    names = list(COLUMNS)[:n_kinds]
+    without = {"ratio", "wage", "flag"} if own.name == "mysql" else ()  # it has no NaN, and no booleans
+    names = [name for name in list(COLUMNS)[:n_kinds] if name not in without]
     kinds = {"VARCHAR(9)": "STRING", "DOUBLE PRECISION": "DOUBLE"} if own.name == "spark" else {}
     raw, kind_of = records(names), {name: kinds.get(COLUMNS[name][1], COLUMNS[name][1]) for name in names}
     rows = [
@@ -271,7 +272,7 @@ def test_pieces_keep_the_records_that_memory_keeps(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["duckdb", "postgres", "relation"])
+@pytest.mark.parametrize("kind", ["duckdb", "postgres", "mysql", "clickhouse", "relation"])
 def test_queries_keep_two_records_of_each_person(kind):
     """Without any one person the others' records that are kept are the same ones."""
     ibis, raw = pytest.importorskip("ibis"), persons(n_each=3, n=20)

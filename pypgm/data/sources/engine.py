@@ -22,7 +22,7 @@ from pypgm.data.sources.frames import imported
 from pypgm.domain import Clique
 from pypgm.errors import SourceError
 
-_WITH_MD5 = {"duckdb", "postgres", "risingwave", "pyspark", "databricks", "snowflake"}
+_WITH_MD5 = {"duckdb", "mysql", "postgres", "risingwave", "pyspark", "databricks", "snowflake"}
 
 
 def key_of(table: Expression, name: str) -> tuple[Expression, str | None]:
@@ -77,8 +77,9 @@ def _hashed(engine: str, text: Expression) -> Expression:
     """Return a hash of a text; `UnfitError` where the engine is known to have none."""
     if engine in _WITH_MD5:
         return call("md5", "string", text)
-    if engine == "bigquery":
-        return call("to_hex", "string", call("md5", "binary", text))
+    if engine in {"bigquery", "clickhouse"}:
+        name, md5 = ("to_hex", "md5") if engine == "bigquery" else ("hex", "MD5")
+        return call(name, "string", call(md5, "binary", text))
     if engine in {"trino", "athena"}:
         return call("to_hex", "string", call("md5", "binary", call("to_utf8", "binary", text)))
     raise UnfitError(f"names persons, and {engine} has no hash to choose among their records: read them elsewhere")

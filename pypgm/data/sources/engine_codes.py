@@ -61,7 +61,7 @@ def _code(column: Column, value: object) -> int:
 
 def _of_type(ibis: Any, value: Expression, column: Column, text: Expression) -> Expression:  # noqa: ANN401
     """Return the codes of a column in which all values have its one type."""
-    kind = value.type()
+    kind = value.type().copy(nullable=True)
     if kind.is_string():
         return text
     if kind.is_boolean():
@@ -102,6 +102,8 @@ def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: 
         return call("to_hex", "string", cast(text, types.binary).to_expr())
     if engine == "snowflake":
         return call("hex_encode", "string", text)
+    if engine == "mysql" and value.get_backend().con.character_set_name() == "utf8mb4":  # in which it casts
+        return call("hex", "string", text)
     raise UnfitError(f"has text, whose bytes {engine} does not compare; give it codes in a query of the engine")
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from pypgm.data.columns.dates import MONTH, MONTHS, SECONDS
 from pypgm.data.sources.engine_numbers import Expression, call, quotient
+from pypgm.data.sources.frames import imported
 
 Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 
@@ -72,9 +73,13 @@ def steps_since(value: Expression, first: datetime.datetime, step: Step) -> Expr
         if step == "quarter":
             return years * 4 + value.quarter().cast("int64") - (first.month + 2) // 3
         return years if step == "year" else years * 12 + value.month().cast("int64") - first.month
-    begin = first.date() - datetime.timedelta(days=first.weekday() if step == "week" else 0)
+    begin: Any = first.date() - datetime.timedelta(days=first.weekday() if step == "week" else 0)
     is_date = value.type().is_date()
-    steps = (value if is_date else value.date()).delta(begin, unit="day").cast("int64")
+    date = value if is_date else value.date()
+    if value.get_backend().name == "clickhouse":  # whose common type of dates begins in 1970
+        begin = call("toDate32", "date", imported("ibis", "a table of an engine", "ibis").literal(str(begin)))
+        date = call("toDate32", "date", value)
+    steps = date.delta(begin, unit="day").cast("int64")
     if step == "week":
         return quotient(steps, 7)
     for name, n in () if step == "day" else (("hour", 24), ("minute", 60), ("second", 60)):

@@ -98,7 +98,7 @@ class NumberColumn:
             above, below = self._value > self._double(_MAX_DOUBLE), self._value < self._double(-_MAX_DOUBLE)
             # These have no NaN, and no function for it.
             missing: list[tuple[Expression, Number]] = (
-                [] if self._engine in {"sqlite", "mssql"} else [(self._value.isnan(), math.nan)]
+                [] if self._engine in {"sqlite", "mssql", "mysql"} else [(self._value.isnan(), math.nan)]
             )
             return [*missing, (above, math.inf), (below, -math.inf)]
         if self._kind.is_decimal() and self._engine in {"postgres", "risingwave"}:
@@ -113,7 +113,11 @@ class NumberColumn:
             # An engine casts values inside the bounds alone, and rounds each to a whole number in some way.
             broken = self._value != self._value.cast("int64").cast("float64")
             return self._ibis.cases((inside, broken), else_=False)
-        return self._ibis.literal(False) if self._scale == 0 else self._value % 1 != 0
+        if self._scale == 0:
+            return self._ibis.literal(False)
+        # ClickHouse gives whole remainders, and in MariaDB that of -1.0 is -0.0, which is not 0.
+        by_floor = self._engine in {"clickhouse", "mysql"}
+        return self._value != call("floor", self._kind, self._value) if by_floor else self._value % 1 != 0
 
     def is_doubtful(self) -> Expression:
         """Return whether each value is not whole, while the double beside it may be."""

@@ -122,8 +122,15 @@ def list_in_sql(engine: str, names: list[str], codes: Mapping[str, int]) -> str:
         return f"SELECT * FROM UNNEST(ARRAY<STRUCT<{key} STRING, {code} INT64>>[{values}])"
     if engine == "sqlite":
         return f"SELECT column1 AS {key}, column2 AS {code} FROM (VALUES {values})"
-    if engine == "clickhouse":
-        return f"SELECT * FROM values('{key} String, {code} Int64', {values})"
+    if engine == "clickhouse":  # which parses 50,000 expressions at most
+        lines = "\n".join(f"{text},{number}" for text, number in codes.items())
+        return f"SELECT * FROM format('CSV', '{key} String, {code} Int64', '{lines}')"
+    if engine == "mysql":  # MariaDB names no columns of VALUES, and looks grouped keys up by an index
+        pairs = ",".join(f'["{text}",{number}]' for text, number in codes.items())
+        width = max(map(len, codes))
+        kinds = f"{key} VARCHAR({width}) PATH '$[0]', {code} BIGINT PATH '$[1]'"
+        listed = f"JSON_TABLE('[{pairs}]', '$[*]' COLUMNS({kinds})) AS listed"
+        return f"SELECT CAST({key} AS BINARY) AS {key}, MAX({code}) AS {code} FROM {listed} GROUP BY 1"
     # Snowflake folds names that are not quoted to upper case, and Spark quotes in another way.
     quoted = f'"{key}", "{code}"' if engine == "snowflake" else f"{key}, {code}"
     return f"SELECT * FROM (VALUES {values}) AS listed({quoted})"
