@@ -101,8 +101,8 @@ def _plain(schema: Any) -> Any:
 def _type(field: Any) -> str:
     """Return the type of PostgreSQL for a column of Arrow."""
     for arrow, postgres in _TYPES:
-        if found := re.fullmatch(arrow, str(field.type)):
-            return found.expand(postgres)
+        if match := re.fullmatch(arrow, str(field.type)):
+            return match.expand(postgres)
     raise ValueError(f"PostgreSQL has no type for column {field.name!r} of {field.type}")
 
 
