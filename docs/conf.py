@@ -145,6 +145,7 @@ PUBLIC = {
     "pypgm.integrations.opendp": "an estimator for OpenDP, and the measurements of its tables",
     "pypgm.integrations.pgmpy": "networks and fields, from and to pgmpy",
     "pypgm.integrations.pyagrum": "networks and fields, from and to pyAgrum",
+    "pypgm.integrations.records": "synthetic records straight into PostgreSQL and Spark",
     "pypgm.integrations.smartnoise": "a synthesizer with SmartNoise's methods",
     "pypgm.integrations.sdv": "a synthesizer with SDV's methods",
 }

@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm._base.clock import Clock
 from pypgm._base.constraints import Positive
-from pypgm._base.numeric import as_generator
+from pypgm._base.numeric import as_generator, checked_integer
 from pypgm._base.signatures import checked
 from pypgm._base.student import LEVEL
 from pypgm.data import Schema
@@ -570,6 +570,50 @@ class Release(Released[Model_co]):
         records = self.synthetic_data(rows, draws, evidence=evidence)
         return layout.frame(schema.cells(records.columns, draws))
 
+    def to_batches(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+        parts: int = 1,
+        part: int = 0,
+    ) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """Return synthetic records as a reader of record batches, which draws them as it is read, in little memory.
+
+        DuckDB, Polars, ADBC and every other reader of Arrow's C stream take it; `pypgm.integrations.records` hands it
+        to PostgreSQL and Spark.
+
+        Parameters
+        ----------
+        rows, rng, evidence
+            See `synthetic_data`.
+        parts, part : int
+            The records of one part of so many, counted from 0; the records do not depend on the parts. See `write`.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            With the types of the source, as in `to_frame`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such part.
+        ImportError
+            If pyarrow is not installed.
+
+        Examples
+        --------
+        >>> people = release.to_batches(10**7)  # doctest: +SKIP
+        >>> duckdb.connect("synthetic.duckdb").execute("CREATE TABLE people AS FROM people")  # doctest: +SKIP
+        """
+        n, k = checked_integer("parts", parts, 1), checked_integer("part", part)
+        if k >= n:
+            raise ValueError(f"part must be below {n}, the number of parts, got {k}")
+        table = RecordTable.of(self, rows, rng, self._read(evidence))
+        return table.batches(*table.part(k, n))
+
     def write(
         self,
         path: str | os.PathLike[str],
@@ -585,7 +629,7 @@ class Release(Released[Model_co]):
 
         Records are drawn and written in blocks, in memory for one block, however many there are. Up to 131,072 of them
         are those that `synthetic_data` draws from the same seed. The counts of larger tables are rounded once as well,
-        for all blocks together: see :doc:`/records_in_parts`.
+        for all blocks together.
 
         Parameters
         ----------

@@ -54,10 +54,6 @@ class Plan:
     evidence: str
     pypgm: str
 
-    def bounds(self, part: int) -> tuple[int, int]:
-        """Return the numbers of the first record of a part, and of the first one after it."""
-        return part * self.records // self.parts, (part + 1) * self.records // self.parts
-
 
 def write_parts(
     content: Any,  # noqa: ANN401 - a release or a model
@@ -117,7 +113,7 @@ def write_parts(
         write_text(place / _PLAN, json.dumps(asdict(plan), indent=1) + "\n")
     elif earlier != plan:
         _refuse(place, earlier, plan)
-    missing = [(place / names[number], *plan.bounds(number)) for number in wanted]
+    missing = [(place / names[number], *table.part(number, count)) for number in wanted]
     missing = [task for task in missing if not task[0].exists()]
     if min(workers, len(missing)) > 1:
         _write_apart(partial(RecordTable.of, content, rows, seed, evidence), missing, workers)
@@ -125,8 +121,9 @@ def write_parts(
         for task in missing:
             table.write(*task)
     if all((place / name).exists() for name in names):
-        _finish(place, plan, names)
-    return sum(stop - start for start, stop in map(plan.bounds, wanted))
+        _finish(place, plan, table, names)
+    bounds = (table.part(number, count) for number in wanted)
+    return sum(stop - start for start, stop in bounds)
 
 
 def _numbers(part: int | Sequence[int] | None, parts: int) -> list[int]:
@@ -209,10 +206,10 @@ class _Worker:
         cls.table.write(*task)
 
 
-def _finish(place: Path, plan: Plan, names: Sequence[str]) -> None:
+def _finish(place: Path, plan: Plan, table: RecordTable, names: Sequence[str]) -> None:
     """Write the list of all parts, and remove drafts of parts that a killed process left behind."""
-    numbered = enumerate(names)
-    files = [{"file": name, "records": plan.bounds(part)[1] - plan.bounds(part)[0]} for part, name in numbered]
+    bounds = [table.part(number, plan.parts) for number in range(plan.parts)]
+    files = [{"file": n, "records": stop - start} for n, (start, stop) in zip(names, bounds, strict=True)]
     write_text(place / DONE, json.dumps(asdict(plan) | {"files": files}, indent=1) + "\n")
     for draft in place.glob(".*.part"):
         with contextlib.suppress(OSError):

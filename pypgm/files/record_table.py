@@ -6,19 +6,22 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pypgm._base.numeric import as_generator, checked_integer
 from pypgm.data.schema.rules import drawn_by_rules
-from pypgm.data.sources.table import Piece, pieces_of, write_pieces
+from pypgm.data.schema.schema import as_schema
+from pypgm.data.sources.frames import imported
+from pypgm.data.sources.layout import Layout
+from pypgm.data.sources.table import Piece, arrow_pieces, pieces_of, write_pieces
 from pypgm.models.model import Model
 from pypgm.models.record_blocks import BLOCK, Block
 
 if TYPE_CHECKING:
     from pypgm.data import Dataset, Schema
-    from pypgm.data.sources.layout import Layout
     from pypgm.files.stored_model import ReleasedModel
     from pypgm.graphs.evidence import Evidence
 
@@ -68,6 +71,19 @@ class RecordTable:
         """Write the records from one number up to another to a file, as `write_table` does."""
         pieces = partial(self.pieces, start=start, stop=stop)
         write_pieces(pieces, path, self.model.domain, self.schema, layout=self.layout)
+
+    def batches(self, start: int = 0, stop: int | None = None) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """Return a reader of pyarrow, which draws the records from one number up to another as it is read."""
+        arrow = imported("pyarrow", "a reader of record batches", "parquet")
+        whole = as_schema(self.schema or self.model.domain)
+        tables = arrow_pieces(partial(self.pieces, start=start, stop=stop), whole, self.layout or Layout())
+        first = next(tables)
+        batches = (batch for table in chain([first], tables) for batch in table.to_batches() if batch.num_rows)
+        return arrow.RecordBatchReader.from_batches(first.schema, batches)
+
+    def part(self, part: int, parts: int) -> tuple[int, int]:
+        """Return the numbers of the first record of a part, and of the first one after it."""
+        return part * self.rows // parts, (part + 1) * self.rows // parts
 
     def pieces(self, size: int, start: int = 0, stop: int | None = None) -> Iterator[Piece]:
         """Yield the records from one number up to another, in pieces of whole blocks of which some records are kept."""

@@ -143,3 +143,21 @@ def test_the_job_of_the_cluster_tries_the_same_again():
 def test_the_step_of_the_page_is_one_of_the_log():
     line = json.loads(block("json", "charged"))
     assert {*line} == {"run", "step", "seconds", "what", "on", "cost"}
+
+
+def test_many_records(folder, monkeypatch):
+    """The numbers are made smaller."""
+    pytest.importorskip("duckdb")
+    synth = "pypgm synth people.csv --schema schema.json --epsilon 9 --delta 1e-9 --out s.csv --release people.pgm"
+    subprocess.run(synth.split(), check=True, capture_output=True)
+    code = "".join(text for kind, text in BLOCKS if kind == "python" and "10**" in text)
+    smaller = re.sub(r"10\*\*\d", "3000", code)
+    assert smaller.count("3000") == 3
+    exec(smaller.replace("parts=100, processes=4", "parts=3"), {})
+    assert len([*Path("synthetic").glob("part-*.parquet")]) == 3
+    assert [path.name for path in Path("other").glob("part-*")] == ["part-00003-of-00100.parquet"]
+    command = block("sh", "$TASK").replace("100000000", "3000").replace("/shared/", "").replace("synthetic", "tasks")
+    for task in ("1", "0"):
+        monkeypatch.setenv("TASK", task)
+        subprocess.run(command.replace("100", "2"), shell=True, check=True, capture_output=True)
+    assert Path("tasks/_SUCCESS").exists()

@@ -244,6 +244,12 @@ def pieces_of(data: Dataset, rng: np.random.Generator, size: int, start: int = 0
         yield Piece({name: c[first : first + size] for name, c in data.columns.items()}, start + first, rng)
 
 
+def arrow_pieces(pieces: Pieces, schema: Schema, layout: Layout) -> Iterator[Any]:
+    """Yield records as tables of pyarrow, all of the same types, at least one."""
+    arrow = layout.in_arrow(schema.example(0))
+    return (arrow.frame(piece.cells(schema), keeps_nulls=True) for piece in pieces(ROWS))
+
+
 def write_pieces(
     pieces: Pieces,
     path: str | os.PathLike[str],
@@ -258,9 +264,7 @@ def write_pieces(
     dialect, names = layout.dialect, layout.order(domain if schema is None else schema.declared)
     if is_parquet(path):
         check_parquet([path])
-        whole = as_schema(schema or domain)
-        frames_of = layout.in_arrow(whole.example(0))
-        write_parquet((frames_of.frame(p.cells(whole), keeps_nulls=True) for p in pieces(ROWS)), path)
+        write_parquet(arrow_pieces(pieces, as_schema(schema or domain), layout), path)
         return
     if is_json(path):
         with replacing_text(path) as file:
