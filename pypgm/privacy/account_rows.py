@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from pypgm._base.text import checked_text
 from pypgm.errors import BudgetError
 from pypgm.privacy.account_store import Execute
 from pypgm.privacy.budget import Budget, short
@@ -20,6 +21,8 @@ from pypgm.privacy.relation import Privacy, known_by
 
 FORMAT = 1
 """Format of the tables of an account."""
+MOST_FITTING = 1000
+"""Runs up to which those that fit are counted: what a step costs may depend on what the steps before it have left."""
 HEAD = "format, name, identity, budget, table_name, neighbours, person, relation, state"
 """Columns of the account's own line."""
 _COLUMNS = "run, key, what, day, budget, amount, delta, spent, spent_delta, relation, not_private, state, path, digest"
@@ -128,9 +131,13 @@ class AccountHead(NamedTuple):
         return _relation(self.relation_text)
 
     def check_table(self, table: str | None) -> None:
-        """Raise ``ValueError`` for another table, if one is named."""
-        if table and self.table and table != self.table:
-            raise ValueError(f"{self.name} is for the table {self.table!r}, the run is on {table!r}")
+        """Raise ``ValueError`` for another table, or one without a name, where the account names its own."""
+        if not self.table or table == self.table:
+            return
+        if table is None:
+            advice = f"pypgm.Account(..., table={self.table!r}) says that they are of it"
+            raise ValueError(f"{self.name} is for the table {self.table!r}, these records have no name: {advice}")
+        raise ValueError(f"{self.name} is for the table {self.table!r}, the run is on {table!r}")
 
     def check(self, privacy: Privacy) -> None:
         """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
@@ -175,6 +182,20 @@ def price(budget: Budget, whole: Budget, left: Fraction, earlier: Fraction = Fra
     if kinds[1] == "pure":
         raise ValueError(f"the account's {whole!r} is pure, the run's {budget!r} is not: give the run an epsilon alone")
     raise ValueError(f"the account has {whole!r}, whose runs are given epsilon and delta: {budget!r} has no such bound")
+
+
+def n_fitting(budget: Budget, whole: Budget, left: tuple[Fraction, Fraction]) -> int:
+    """Return how many runs of a budget fit into what is left, at most `MOST_FITTING`.
+
+    Examples
+    --------
+    >>> n_fitting(Budget(rho="1/4"), Budget(rho=1), (Fraction(7, 8), Fraction(0)))
+    3
+    """
+    (amount, delta), n = left, 0
+    while n < MOST_FITTING and (cost := price(budget, whole, amount)) <= amount and budget.reserved_delta <= delta:
+        amount, delta, n = amount - cost, delta - budget.reserved_delta, n + 1
+    return n
 
 
 def head_of(execute: Execute) -> AccountHead:
@@ -226,6 +247,15 @@ def check_key(head: AccountHead, runs: Sequence[AccountRun], key: str) -> None:
 def persons_text(columns: Sequence[str]) -> str:
     """Return the persons that columns identify as text."""
     return f"persons {known_by(columns)[:-2]}" if columns else "no persons named by a column"
+
+
+def columns_of(person: object) -> tuple[str, ...] | None:
+    """Return the columns that identify persons, of one name or several; ``TypeError`` for anything else."""
+    if person is None or isinstance(person, str):
+        return None if person is None else (checked_text("person", person),)
+    if not isinstance(person, Sequence) or isinstance(person, bytes | bytearray | memoryview):
+        raise TypeError(f"person must be a str or a list of them, got {type(person).__name__}")
+    return tuple(checked_text("person", name) for name in person)
 
 
 def today() -> str:

@@ -18,7 +18,7 @@ from pypgm.data.sources.opened import Opened, Records, opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
 from pypgm.errors import table_checked
-from pypgm.privacy.account_use import as_account, charged_to, reserved
+from pypgm.privacy.account_use import as_account, charged_to, on_table, reserved
 from pypgm.privacy.arguments import as_budget, one_relation, relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed
@@ -115,8 +115,11 @@ def takes_any_table(
                 schema = handed.open_schema
             try:
                 if schema is not None and not handed.is_open:
-                    known = as_any_schema(schema)
-                    return prepared(called, open_source(handed.take()), known, call, options_for=options_for)()
+                    known, table = as_any_schema(schema), handed.take()
+                    call["account"] = on_table(call.get("account"), table)
+                    source = open_source(table)
+                    del table
+                    return prepared(called, source, known, call, options_for=options_for)()
                 if handed.domain is not None:  # a table without a schema is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
                 if schema is not None:
