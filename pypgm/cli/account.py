@@ -134,7 +134,11 @@ def _show(arguments: argparse.Namespace) -> None:
     rows = [("account", f"{facts['name']}, {facts['state']}: {account.budget!r}")]
     rows += [(name, f"{short(Fraction(facts[name]))} of {unit} {limit}") for name in ("spent", "reserved", "remaining")]
     rows += [("more runs", _more_text(account, **facts["more_runs"]))] if "more_runs" in facts else []
-    rows += [("open", f"run {run['run']}, {run['what']}, since {run['day']}") for run in facts["open"]]
+    rows += [
+        ("open", f"run {run.run}, {run.what}, since {run.day}: {run.state}")
+        for run in account.runs()
+        if not run.is_settled
+    ]
     present(arguments, facts, laid_out(rows, terminal_width()))
 
 

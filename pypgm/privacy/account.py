@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from pypgm import _core
 from pypgm._base.numeric import checked_integer, shown
+from pypgm._base.process import process_mark
 from pypgm._base.terminal import escaped
 from pypgm._base.text import checked_text
 from pypgm.errors import BudgetError
@@ -320,7 +321,7 @@ class Account:
         >>> account.remaining()
         Fraction(1, 1)
         """
-        kept, token = own_budget(budget), _identity()
+        kept, token = own_budget(budget), f"{_identity()} {process_mark()}"
         what, key = checked_text("what", what), checked_text("key", key)
         table = self._table if table is None else checked_text("table", table)
         if after is not None and (
@@ -555,7 +556,7 @@ def _note(execute: Execute, what: str, by: str, why: str) -> None:
 
 
 def _row(run: AccountRun) -> tuple[str, str, str, str, str]:
-    state = ("settled" if run.is_settled else "reserved") + (", not private" if run.not_private else "")
+    state = run.state + (", not private" if run.not_private else "")
     return str(run.run), escaped(run.what), run.day, state, short(run.taken[0])
 
 

@@ -10,7 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from pypgm._base.process import has_ended
 from pypgm._base.text import checked_text
+from pypgm.domain import listed
 from pypgm.errors import BudgetError
 from pypgm.privacy.account_store import Execute
 from pypgm.privacy.budget import Budget, short
@@ -25,7 +27,9 @@ MOST_FITTING = 1000
 """Runs up to which those that fit are counted: what a step costs may depend on what the steps before it have left."""
 HEAD = "format, name, identity, budget, table_name, neighbours, person, relation, state"
 """Columns of the account's own line."""
-_COLUMNS = "run, key, what, day, budget, amount, delta, spent, spent_delta, relation, not_private, state, path, digest"
+_COLUMNS = (
+    "run, key, what, day, budget, amount, delta, spent, spent_delta, relation, not_private, state, path, digest, token"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class AccountRun:
         The reason why the run protects nobody; empty if it protects.
     path, digest : str
         File of the release and its digest, where `Account.keep` has set them.
+    process : str
+        The mark of the process that reserved, see `has_ended`; empty where there is none, or for a settled run.
     """
 
     run: int
@@ -72,6 +78,18 @@ class AccountRun:
     not_private: str
     path: str
     digest: str
+    process: str = ""
+
+    @property
+    def has_ended(self) -> bool | None:
+        """Whether the process of the run has ended, if it is open; None where this cannot be seen from here."""
+        return has_ended(self.process)
+
+    @property
+    def state(self) -> str:
+        """The state in words: settled, or reserved by a process that has ended or is at work, as far as is known."""
+        known = {True: ", its process has ended", False: ", at work", None: ""}
+        return "settled" if self.is_settled else f"reserved{known[self.has_ended]}"
 
     @property
     def taken(self) -> tuple[Fraction, Fraction]:
@@ -87,6 +105,7 @@ class AccountRun:
             "day": self.day,
             "budget": arguments_of(self.budget),
             "state": "settled" if self.is_settled else "reserved",
+            **({} if (ended := self.has_ended) is None else {"has_ended": ended}),
             **{name: str(getattr(self, name)) for name in ("amount", "delta", "spent", "spent_delta")},
             **({} if self.relation is None else {"privacy": self.relation.to_dict()}),
             **{name: value for name in ("not_private", "path", "digest") if (value := getattr(self, name))},
@@ -212,11 +231,11 @@ def runs_of(execute: Execute) -> tuple[AccountRun, ...]:
 
 
 def _run(row: tuple[Any, ...]) -> AccountRun:
-    run, key, what, day, text, *amounts, relation, not_private, state, path, digest = row
+    run, key, what, day, text, *amounts, relation, not_private, state, path, digest, token = row
     budget, (amount, delta, spent, spent_delta) = _budget(text), map(Fraction, amounts)
     return AccountRun(
         run, key, what, day, budget, amount, delta, spent, spent_delta, state == "settled",
-        _relation(relation), not_private, path, digest,
+        _relation(relation), not_private, path, digest, token.partition(" ")[2] if state == "open" else "",
     )  # fmt: skip
 
 
@@ -230,8 +249,11 @@ def check_left(head: AccountHead, runs: Sequence[AccountRun], amount: Fraction, 
     """Raise `BudgetError` if a run needs more than is left, and name the runs that hold theirs."""
     if amount <= left:
         return
-    held = [str(run.run) for run in runs if not run.is_settled]
-    advice = f"; open runs hold theirs ({', '.join(held)}): settle those whose process has ended" if held else ""
+    held = [run for run in runs if not run.is_settled]
+    ended = [str(run.run) for run in held if run.has_ended]
+    known = f", as that of {listed(ended)}" if ended else ""
+    numbers = ", ".join(str(run.run) for run in held)
+    advice = f"; open runs hold theirs ({numbers}): settle those whose process has ended{known}" if held else ""
     unit = "delta" if kind else head.budget.unit
     raise BudgetError(f"a run needs {unit} {short(amount)} of {head.name}, {short(left)} is left{kind}{advice}")
 
@@ -240,7 +262,12 @@ def check_key(head: AccountHead, runs: Sequence[AccountRun], key: str) -> None:
     """Raise ``ValueError`` if a run that is open, or has a release, has the same key."""
     for run in runs:
         if key and run.key == key and (run.digest or not run.is_settled):
-            state = "has a release" if run.digest else "is open: at work, or to be settled"
+            is_open = {
+                True: "to be settled, as its process has ended",
+                False: "at work",
+                None: "at work, or to be settled",
+            }
+            state = "has a release" if run.digest else f"is open: {is_open[run.has_ended]}"
             raise ValueError(f"run {run.run} of {head.name} has the same key, and {state}")
 
 

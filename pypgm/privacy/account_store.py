@@ -28,7 +28,10 @@ _COLUMNS = {
     "account_lines": ("run INTEGER", "line INTEGER", "charge TEXT"),
     "account_changes": ("change INTEGER PRIMARY KEY", "day TEXT", "what TEXT", "by_whom TEXT", "why TEXT"),
 }
-"""Columns of an account's tables; rationals are texts, budgets, relations and charges are JSON."""
+"""Columns of an account's tables; rationals are texts, budgets, relations and charges are JSON.
+
+A token has a number that only the run's own handle knows, a blank, and the mark of its process.
+"""
 
 TABLES = tuple(
     f"CREATE TABLE {name} ({', '.join(columns)}{', PRIMARY KEY (run, line)' * (name == 'account_lines')})"

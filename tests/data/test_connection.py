@@ -202,7 +202,7 @@ DOORS = {
         pypgm.Dataset.from_frame(frame, pypgm.Schema(schema)), 1, 1e-9, time_limit=limit
     ),
     "open columns": lambda frame, _, limit: pypgm.synthesize(
-        frame, {"a": ["x", "y"], "b": pypgm.data.OpenSet(share="1/4")}, 1, 1e-9, time_limit=limit
+        frame, pypgm.OpenSchema({"a": ["x", "y"], "b": pypgm.data.OpenSet("1/4")}), 1, 1e-9, time_limit=limit
     ),
 }
 
