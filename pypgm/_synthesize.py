@@ -12,7 +12,7 @@ from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.mechanisms.tables import BEST, prepared
-from pypgm.privacy.account_use import as_account
+from pypgm.privacy.account_use import on_table
 from pypgm.privacy.arguments import one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
@@ -104,8 +104,8 @@ def synthesize(
     >>> sorted(set(release.synthetic_data(rng=0).columns))
     ['age', 'sex']
     """
-    if (account := as_account(options.get("account"))) is not None:
-        account.check_table(table)
+    if options.get("account") is not None:
+        options["account"] = on_table(options["account"], source, table)
     marks = {name: options.pop(name) for name in Dialect._fields if name in options}
     spend = prepared(
         open_source(as_counted(source), table, Dialect(**marks)),

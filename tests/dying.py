@@ -31,7 +31,7 @@ WATCHED = (*(f"privacy/{name}.py" for name in (*OF_ACCOUNT, *OF_RUNS)), *FILES)
 
 def run(folder, place, number, before=lambda step: None):
     """Measure and release under an account; whatever is public is written down at once."""
-    account = Account(place)
+    account = Account(place, table="people")
     budget, published = Budget(rho=OF_TABLE), (folder / f"published{number}").open("wb", buffering=0)
     with published, account.reserve(budget, what="measurements", key=f"m{number}") as reservation:
         table = pypgm.PrivateTable(DATA, None, Ledger(budget), n_threads=1, account=reservation)

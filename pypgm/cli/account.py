@@ -11,8 +11,10 @@ from pypgm._base.terminal import laid_out, terminal_width
 from pypgm.cli.arguments import Verbs, add_verb, as_number, as_rows
 from pypgm.cli.printing import present
 from pypgm.privacy.account import Account
+from pypgm.privacy.account_rows import MOST_FITTING
 from pypgm.privacy.account_use import paid_for
 from pypgm.privacy.budget import Budget, short
+from pypgm.privacy.promise import budget_text
 
 _DESCRIPTION = """\
 Keep the budget of a table: each run takes its own from it before it reads a record, in any process, and all of them
@@ -119,7 +121,9 @@ def _state(account: Account) -> dict[str, Any]:
     facts = account.to_dict()
     runs = [{name: value for name, value in run.items() if name != "lines"} for run in facts.pop("runs")]
     del facts["changes"]
-    amounts = {"spent": str(account.spent()), "reserved": str(account.reserved())}
+    amounts: dict[str, Any] = {"spent": str(account.spent()), "reserved": str(account.reserved())}
+    if last := account.runs()[-1:]:
+        amounts["more_runs"] = {"like": last[0].run, "fit": account.n_fitting(last[0].budget)}
     return facts | amounts | {"open": [run for run in runs if run["state"] == "reserved"]}
 
 
@@ -129,8 +133,19 @@ def _show(arguments: argparse.Namespace) -> None:
     unit, limit = facts["unit"], short(Fraction(facts["limit"]))
     rows = [("account", f"{facts['name']}, {facts['state']}: {account.budget!r}")]
     rows += [(name, f"{short(Fraction(facts[name]))} of {unit} {limit}") for name in ("spent", "reserved", "remaining")]
-    rows += [("open", f"run {run['run']}, {run['what']}, since {run['day']}") for run in facts["open"]]
+    rows += [("more runs", _more_text(account, **facts["more_runs"]))] if "more_runs" in facts else []
+    rows += [
+        ("open", f"run {run.run}, {run.what}, since {run.day}: {run.state}")
+        for run in account.runs()
+        if not run.is_settled
+    ]
     present(arguments, facts, laid_out(rows, terminal_width()))
+
+
+def _more_text(account: Account, like: int, fit: int) -> str:
+    """Return how many more runs like the last one fit, as text."""
+    number = f"{fit} or more" if fit == MOST_FITTING else f"{fit}"
+    return f"{number} like run {like}, with {budget_text(account.runs()[like - 1].budget)}"
 
 
 def _history(arguments: argparse.Namespace) -> None:

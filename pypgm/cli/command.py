@@ -69,7 +69,7 @@ STATUSES = {
     1: "schema check: questions are open; else out of memory, or a defect of pypgm",
     2: "the call is wrong",
     3: "the table does not fit its schema",
-    4: "the budget is not there",
+    4: "the budget is not there, or held by a run that was killed",
     5: "interrupted, or another run is at work: may be tried again",
     6: "a file, a disk or a database failed: may be tried again",
 }

@@ -82,6 +82,8 @@ class Job:
         ------
         TakenError
             If a run of the job is open in the account.
+        BudgetError
+            If the process of that run has ended, which a person has to settle.
         ValueError
             If the file of the release has other contents, the release is of another call, or the account knows it and
             its file is gone.
@@ -179,10 +181,17 @@ class Job:
             raise ValueError(f"{run.path} is not the release that run {run.run} of {self._name} kept there")
         return release
 
-    def _open(self, run: AccountRun) -> TakenError:
-        state = f"run {run.run} of {self._name} has this call in work, or its process was killed"
-        command = f"pypgm account settle {shlex.quote(self._name)} {run.run} --by NAME --why TEXT"
-        return TakenError(f"{state}: wait for its end, or settle it: {command}")
+    def _open(self, run: AccountRun) -> TakenError | BudgetError:
+        """Return the error of a call whose earlier run is open: another try helps unless its process has ended."""
+        of_call, command = f"run {run.run} of {self._name}", f"pypgm account settle {shlex.quote(self._name)} {run.run}"
+        settle = f"settle it: {command} --by NAME --why TEXT"
+        if (has_ended := run.has_ended) is None:
+            return TakenError(
+                f"{of_call} has this call in work, or its process was killed: wait for its end, or {settle}"
+            )
+        if has_ended:
+            return BudgetError(f"{of_call} holds the budget of this call, and its process has ended: {settle}")
+        return TakenError(f"{of_call} has this call in work: wait for its end")
 
     def _finish(self, account: Account, run: AccountRun, release: Release, path: Path) -> None:
         """Complete the account of a run that was killed after its release was whole."""

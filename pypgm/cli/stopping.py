@@ -8,8 +8,9 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-_WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
-_BEFORE = (signal.SIG_DFL, signal.default_int_handler)  # ignored signals stay ignored, and handlers of others stay
+from pypgm.cli import UNHANDLED, WORDS, quit_at_once
+
+_BEFORE = (*UNHANDLED, quit_at_once)
 
 
 class Stopping:
@@ -28,13 +29,13 @@ class Stopping:
     @property
     def word(self) -> str:
         """The effect of the signal, in a word."""
-        return _WORDS[signal.Signals(self.number or signal.SIGINT).name]
+        return WORDS[signal.Signals(self.number or signal.SIGINT).name]
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Turn the signals into `KeyboardInterrupt` in this context; only the main thread receives them."""
         self.number, self._is_held = 0, False
-        signals = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
+        signals = [getattr(signal, name) for name in WORDS if hasattr(signal, name)]
         is_main = threading.current_thread() is threading.main_thread()
         before = {s: signal.getsignal(s) for s in signals if is_main and signal.getsignal(s) in _BEFORE}
         for number in before:

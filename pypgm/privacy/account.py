@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections import Counter
@@ -10,7 +11,10 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from pypgm import _core
+from pypgm._base.numeric import checked_integer, shown
+from pypgm._base.process import process_mark
 from pypgm._base.terminal import escaped
+from pypgm._base.text import checked_text
 from pypgm.errors import BudgetError
 from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.account_rows import (
@@ -22,15 +26,17 @@ from pypgm.privacy.account_rows import (
     arguments_of,
     check_key,
     check_left,
+    columns_of,
     head_of,
     left_of,
+    n_fitting,
     persons_text,
     price,
     runs_of,
     today,
 )
 from pypgm.privacy.account_run import Reservation
-from pypgm.privacy.account_store import TABLES, Execute, Store, store_at
+from pypgm.privacy.account_store import NUMBERS, TABLES, Execute, Store, store_at
 from pypgm.privacy.budget import Budget, Unit, own_budget, short
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger_report import LedgerReport
@@ -72,7 +78,9 @@ class Account:
         The most that all runs may cost together: makes the account if none is there. Runs with unlisted values take
         part of its `reserved_delta`.
     table : str, optional
-        The name of the table.
+        The name of the table. An account that has one takes runs on this table alone: on a path, as it is typed, or a
+        table of a database, by that name. Records without a name, such as a frame, are of the table for which the
+        account is opened: whoever opens it names the table again.
     person : str or sequence of str, optional
         The column that identifies persons in every run, or several; by default the first run decides.
     neighbours : {"add-remove", "replace"}, optional
@@ -98,9 +106,10 @@ class Account:
     (Fraction(1, 4), Fraction(3, 4), 'people.account, run 1, rho 0.25 reserved')
     """
 
-    __slots__ = ("_store",)
+    __slots__ = ("_store", "_table")
 
     _store: Store
+    _table: str | None  # of the runs that name none
 
     def __init__(
         self,
@@ -111,11 +120,11 @@ class Account:
         person: str | Sequence[str] | None = None,
         neighbours: Neighbours | None = None,
     ) -> None:
-        columns = None if person is None else (person,) if isinstance(person, str) else tuple(person)
-        if neighbours is not None or columns:
-            Privacy(neighbours or "add-remove", 1 if columns else None, columns or ())  # raises where they do not fit
+        columns, table = columns_of(person), None if table is None else checked_text("table", table)
+        made = Privacy(neighbours or "add-remove", 1 if columns else None, columns or ())  # refuses what does not fit
+        neighbours = made.neighbours if neighbours else None
         wanted = None if budget is None else own_budget(budget)
-        self._store = store_at(place, create=budget is not None)
+        self._store, self._table = store_at(place, create=budget is not None), table
         with self._store.transaction(reads=wanted is None) as execute:
             if not self._store.is_filled(execute):
                 if wanted is None:
@@ -178,6 +187,28 @@ class Account:
         """The name of the table; empty if none was given."""
         return self._first().table
 
+    def on(self, table: str | None) -> Account:
+        """Return the same account for runs on a table, in place of the one for which it was opened; None is that one.
+
+        Raises
+        ------
+        ValueError
+            If the account has the name of another table.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> account = Account(pathlib.Path(tempfile.mkdtemp()) / "a", budget=Budget(rho=1), table="people")
+        >>> account.on("visits")
+        Traceback (most recent call last):
+        ValueError: a is for the table 'people', the run is on 'visits'
+        """
+        name = self._table if table is None else checked_text("table", table)
+        self._first().check_table(name)
+        account = copy.copy(self)
+        account._table = name
+        return account
+
     @property
     def relation(self) -> Privacy:
         """The neighbour relation of all runs: of the first one, or before it as the account was made."""
@@ -196,13 +227,16 @@ class Account:
         return self._read()[1]
 
     def run_of(self, key: str) -> AccountRun | None:
-        """Return the last run that was reserved under a key, if there is one."""
-        return next((run for run in reversed(self.runs()) if run.key == key), None)
+        """Return the last run that was reserved under a key, if there is one; none has the empty key."""
+        wanted = checked_text("key", key)
+        return next((run for run in reversed(self.runs()) if wanted and run.key == wanted), None)
 
     def lines(self, run: int) -> tuple[Charge, ...]:
         """Return the lines of a run, in the order in which it was charged."""
+        if (number := checked_integer("run", run)) not in NUMBERS:
+            return ()
         with self._store.transaction(reads=True) as execute:
-            rows = execute("SELECT charge FROM account_lines WHERE run = ? ORDER BY line", run)
+            rows = execute("SELECT charge FROM account_lines WHERE run = ? ORDER BY line", number)
         return tuple(Charge.from_dict(json.loads(text)) for (text,) in rows)
 
     def changes(self) -> tuple[Change, ...]:
@@ -224,6 +258,27 @@ class Account:
         head, runs = self._read()
         return Fraction(0) if head.state == "closed" else left_of(head.budget, runs)[0]
 
+    def n_fitting(self, budget: Budget) -> int:
+        """Return how many further runs of a budget are certain to fit, of at most 1000; 0 once closed.
+
+        Each is counted with all of its budget, though a run gives back what it does not charge.
+
+        Raises
+        ------
+        ValueError
+            If the budget does not compose with that of the account.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> Account(pathlib.Path(tempfile.mkdtemp()) / "a", budget=Budget(rho=1)).n_fitting(Budget(rho="2/5"))
+        2
+        """
+        wanted, (head, runs) = own_budget(budget), self._read()
+        left = left_of(head.budget, runs)
+        price(wanted, head.budget, left[0])  # raises where they do not compose
+        return 0 if head.state == "closed" else n_fitting(wanted, head.budget, left)
+
     def reserve(
         self, budget: Budget, *, what: str, key: str = "", table: str | None = None, after: LedgerReport | None = None
     ) -> Reservation:
@@ -238,7 +293,7 @@ class Account:
         key : str
             A key that no other run has which is at work, or has a release.
         table : str, optional
-            The name of the table, which has to be the account's.
+            The name of the table, which has to be the account's; by default that for which the account was opened.
         after : LedgerReport, optional
             Charges in this budget that stand in the account already, those of an earlier run: only the rest is
             reserved.
@@ -253,8 +308,8 @@ class Account:
         BudgetError
             If the account has less than that left, or is closed.
         ValueError
-            If the budget does not compose with that of the account, the table is another one, or a run that is at
-            work or has a release has the key.
+            If the budget does not compose with that of the account, the table is another one or has no name, or a run
+            that is at work or has a release has the key.
 
         Examples
         --------
@@ -266,7 +321,9 @@ class Account:
         >>> account.remaining()
         Fraction(1, 1)
         """
-        kept, token = own_budget(budget), _identity()
+        kept, token = own_budget(budget), f"{_identity()} {process_mark()}"
+        what, key = checked_text("what", what), checked_text("key", key)
+        table = self._table if table is None else checked_text("table", table)
         if after is not None and (
             after.budget.accounting != kept.accounting
             or after.spent() > kept.limit
@@ -306,9 +363,9 @@ class Account:
         """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
         self._first().check(privacy)
 
-    def check_table(self, table: str | None) -> None:
-        """Raise ``ValueError`` for the name of another table; None is any."""
-        self._first().check_table(table)
+    def check_table(self, table: str | None = None) -> None:
+        """Raise ``ValueError`` for the name of another table; None is that for which the account was opened."""
+        self.on(table)
 
     def settle(self, run: int, *, by: str, why: str) -> AccountRun:
         """Settle the run of a process that has ended, by the lines it entered: the rest of its budget goes back.
@@ -328,13 +385,14 @@ class Account:
         ValueError
             If no such run is open, or a text is empty.
         """
+        number = checked_integer("run", run)
         with self._store.transaction() as execute:
-            _check_reason(by, why)
-            if not execute("SELECT 1 FROM account_runs WHERE run = ? AND state = 'open'", run):
-                raise ValueError(f"{head_of(execute).name} has no open run {run}")
-            execute("UPDATE account_runs SET state = 'settled', token = '' WHERE run = ?", run)
-            _note(execute, f"settled run {run}", by, why)
-            return next(other for other in runs_of(execute) if other.run == run)
+            by, why = _reason(by, why)
+            if not any(known.run == number and not known.is_settled for known in runs_of(execute)):
+                raise ValueError(f"{head_of(execute).name} has no open run {shown(number)}")
+            execute("UPDATE account_runs SET state = 'settled', token = '' WHERE run = ?", number)
+            _note(execute, f"settled run {number}", by, why)
+            return next(known for known in runs_of(execute) if known.run == number)
 
     def widen(self, budget: Budget, *, by: str, why: str) -> None:
         """Replace the budget by a larger one of the same kind.
@@ -357,7 +415,7 @@ class Account:
         wanted = own_budget(budget)
         with self._store.transaction() as execute:
             head = head_of(execute)
-            _check_reason(by, why)
+            by, why = _reason(by, why)
             if head.state == "closed":
                 raise BudgetError(f"{head.name} is closed")
             if wanted.accounting != head.budget.accounting:
@@ -376,7 +434,7 @@ class Account:
             Name of the person, and the reason; they stay in the account.
         """
         with self._store.transaction() as execute:
-            _check_reason(by, why)
+            by, why = _reason(by, why)
             if head_of(execute).state != "closed":
                 execute("UPDATE account SET state = 'closed'")
                 _note(execute, "closed", by, why)
@@ -392,9 +450,18 @@ class Account:
             File of the release.
         digest : str
             Digest of the file.
+
+        Raises
+        ------
+        ValueError
+            If there is no such run.
         """
+        number, file = checked_integer("run", run), checked_text("path", os.fspath(path))
+        digest = checked_text("digest", digest)
         with self._store.transaction() as execute:
-            execute("UPDATE account_runs SET path = ?, digest = ? WHERE run = ?", os.fspath(path), digest, run)
+            if not any(known.run == number for known in runs_of(execute)):
+                raise ValueError(f"{head_of(execute).name} has no run {shown(number)}")
+            execute("UPDATE account_runs SET path = ?, digest = ? WHERE run = ?", file, digest, number)
 
     def check_release(self, release: ChargedRelease) -> str:
         """Return a sentence on the run of a release; raise if this account does not have it.
@@ -436,6 +503,7 @@ class Account:
         rows = [("run", "what", "day", "state", str(unit)), *map(_row, runs)]
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
         table = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        table = [table[0], *(line for i, run in enumerate(runs, 1) for line in (table[i], *_names(run)))]
         spent = exact_sum(run.spent for run in runs if run.is_settled)
         held = exact_sum(run.amount for run in runs if not run.is_settled)
         left = "closed" if head.state == "closed" else f"{short(left_of(head.budget, runs)[0])} left"
@@ -469,9 +537,12 @@ class Account:
         return f"Account({head.name}: {head.budget!r}, {len(runs)} runs, {short(left_of(head.budget, runs)[0])} left)"
 
 
-def _check_reason(by: str, why: str) -> None:
-    if not all(isinstance(text, str) and text.strip() for text in (by, why)):
-        raise ValueError("a change of an account needs by= and why=, a person and a reason: they stay in it")
+def _reason(by: object, why: object) -> tuple[str, str]:
+    """Return the person and the reason of a change."""
+    person, reason = checked_text("by", by), checked_text("why", why)
+    if not (person.strip() and reason.strip()):
+        raise ValueError("a change of an account needs a person and a reason, which stay in it: by and why")
+    return person, reason
 
 
 def _identity() -> str:
@@ -485,8 +556,14 @@ def _note(execute: Execute, what: str, by: str, why: str) -> None:
 
 
 def _row(run: AccountRun) -> tuple[str, str, str, str, str]:
-    state = ("settled" if run.is_settled else "reserved") + (", not private" if run.not_private else "")
+    state = run.state + (", not private" if run.not_private else "")
     return str(run.run), escaped(run.what), run.day, state, short(run.taken[0])
+
+
+def _names(run: AccountRun) -> list[str]:
+    """Return the lines that say the key of a run, and the file of its release, as far as it has them."""
+    named = (("key", run.key), ("release", run.path))
+    return [f"     {name} {escaped(value)}" for name, value in named if value]
 
 
 def _scope(head: AccountHead) -> str:

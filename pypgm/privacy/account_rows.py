@@ -10,6 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from pypgm._base.process import has_ended
+from pypgm._base.text import checked_text
+from pypgm.domain import listed
 from pypgm.errors import BudgetError
 from pypgm.privacy.account_store import Execute
 from pypgm.privacy.budget import Budget, short
@@ -20,9 +23,13 @@ from pypgm.privacy.relation import Privacy, known_by
 
 FORMAT = 1
 """Format of the tables of an account."""
+MOST_FITTING = 1000
+"""Runs up to which those that fit are counted: what a step costs may depend on what the steps before it have left."""
 HEAD = "format, name, identity, budget, table_name, neighbours, person, relation, state"
 """Columns of the account's own line."""
-_COLUMNS = "run, key, what, day, budget, amount, delta, spent, spent_delta, relation, not_private, state, path, digest"
+_COLUMNS = (
+    "run, key, what, day, budget, amount, delta, spent, spent_delta, relation, not_private, state, path, digest, token"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,8 @@ class AccountRun:
         The reason why the run protects nobody; empty if it protects.
     path, digest : str
         File of the release and its digest, where `Account.keep` has set them.
+    process : str
+        The mark of the process that reserved, see `has_ended`; empty where there is none, or for a settled run.
     """
 
     run: int
@@ -69,6 +78,18 @@ class AccountRun:
     not_private: str
     path: str
     digest: str
+    process: str = ""
+
+    @property
+    def has_ended(self) -> bool | None:
+        """Whether the process of the run has ended, if it is open; None where this cannot be seen from here."""
+        return has_ended(self.process)
+
+    @property
+    def state(self) -> str:
+        """The state in words: settled, or reserved by a process that has ended or is at work, as far as is known."""
+        known = {True: ", its process has ended", False: ", at work", None: ""}
+        return "settled" if self.is_settled else f"reserved{known[self.has_ended]}"
 
     @property
     def taken(self) -> tuple[Fraction, Fraction]:
@@ -84,6 +105,7 @@ class AccountRun:
             "day": self.day,
             "budget": arguments_of(self.budget),
             "state": "settled" if self.is_settled else "reserved",
+            **({} if (ended := self.has_ended) is None else {"has_ended": ended}),
             **{name: str(getattr(self, name)) for name in ("amount", "delta", "spent", "spent_delta")},
             **({} if self.relation is None else {"privacy": self.relation.to_dict()}),
             **{name: value for name in ("not_private", "path", "digest") if (value := getattr(self, name))},
@@ -128,9 +150,13 @@ class AccountHead(NamedTuple):
         return _relation(self.relation_text)
 
     def check_table(self, table: str | None) -> None:
-        """Raise ``ValueError`` for another table, if one is named."""
-        if table and self.table and table != self.table:
-            raise ValueError(f"{self.name} is for the table {self.table!r}, the run is on {table!r}")
+        """Raise ``ValueError`` for another table, or one without a name, where the account names its own."""
+        if not self.table or table == self.table:
+            return
+        if table is None:
+            advice = f"pypgm.Account(..., table={self.table!r}) says that they are of it"
+            raise ValueError(f"{self.name} is for the table {self.table!r}, these records have no name: {advice}")
+        raise ValueError(f"{self.name} is for the table {self.table!r}, the run is on {table!r}")
 
     def check(self, privacy: Privacy) -> None:
         """Raise ``ValueError`` for a relation that is not the account's, or protects less."""
@@ -177,6 +203,20 @@ def price(budget: Budget, whole: Budget, left: Fraction, earlier: Fraction = Fra
     raise ValueError(f"the account has {whole!r}, whose runs are given epsilon and delta: {budget!r} has no such bound")
 
 
+def n_fitting(budget: Budget, whole: Budget, left: tuple[Fraction, Fraction]) -> int:
+    """Return how many runs of a budget fit into what is left, at most `MOST_FITTING`.
+
+    Examples
+    --------
+    >>> n_fitting(Budget(rho="1/4"), Budget(rho=1), (Fraction(7, 8), Fraction(0)))
+    3
+    """
+    (amount, delta), n = left, 0
+    while n < MOST_FITTING and (cost := price(budget, whole, amount)) <= amount and budget.reserved_delta <= delta:
+        amount, delta, n = amount - cost, delta - budget.reserved_delta, n + 1
+    return n
+
+
 def head_of(execute: Execute) -> AccountHead:
     """Return the account's own line; ``ValueError`` if another version of pypgm wrote it."""
     head = AccountHead(*execute(f"SELECT {HEAD} FROM account")[0])
@@ -191,11 +231,11 @@ def runs_of(execute: Execute) -> tuple[AccountRun, ...]:
 
 
 def _run(row: tuple[Any, ...]) -> AccountRun:
-    run, key, what, day, text, *amounts, relation, not_private, state, path, digest = row
+    run, key, what, day, text, *amounts, relation, not_private, state, path, digest, token = row
     budget, (amount, delta, spent, spent_delta) = _budget(text), map(Fraction, amounts)
     return AccountRun(
         run, key, what, day, budget, amount, delta, spent, spent_delta, state == "settled",
-        _relation(relation), not_private, path, digest,
+        _relation(relation), not_private, path, digest, token.partition(" ")[2] if state == "open" else "",
     )  # fmt: skip
 
 
@@ -209,8 +249,11 @@ def check_left(head: AccountHead, runs: Sequence[AccountRun], amount: Fraction, 
     """Raise `BudgetError` if a run needs more than is left, and name the runs that hold theirs."""
     if amount <= left:
         return
-    held = [str(run.run) for run in runs if not run.is_settled]
-    advice = f"; open runs hold theirs ({', '.join(held)}): settle those whose process has ended" if held else ""
+    held = [run for run in runs if not run.is_settled]
+    ended = [str(run.run) for run in held if run.has_ended]
+    known = f", as that of {listed(ended)}" if ended else ""
+    numbers = ", ".join(str(run.run) for run in held)
+    advice = f"; open runs hold theirs ({numbers}): settle those whose process has ended{known}" if held else ""
     unit = "delta" if kind else head.budget.unit
     raise BudgetError(f"a run needs {unit} {short(amount)} of {head.name}, {short(left)} is left{kind}{advice}")
 
@@ -219,13 +262,27 @@ def check_key(head: AccountHead, runs: Sequence[AccountRun], key: str) -> None:
     """Raise ``ValueError`` if a run that is open, or has a release, has the same key."""
     for run in runs:
         if key and run.key == key and (run.digest or not run.is_settled):
-            state = "has a release" if run.digest else "is open: at work, or to be settled"
+            is_open = {
+                True: "to be settled, as its process has ended",
+                False: "at work",
+                None: "at work, or to be settled",
+            }
+            state = "has a release" if run.digest else f"is open: {is_open[run.has_ended]}"
             raise ValueError(f"run {run.run} of {head.name} has the same key, and {state}")
 
 
 def persons_text(columns: Sequence[str]) -> str:
     """Return the persons that columns identify as text."""
     return f"persons {known_by(columns)[:-2]}" if columns else "no persons named by a column"
+
+
+def columns_of(person: object) -> tuple[str, ...] | None:
+    """Return the columns that identify persons, of one name or several; ``TypeError`` for anything else."""
+    if person is None or isinstance(person, str):
+        return None if person is None else (checked_text("person", person),)
+    if not isinstance(person, Sequence) or isinstance(person, bytes | bytearray | memoryview):
+        raise TypeError(f"person must be a str or a list of them, got {type(person).__name__}")
+    return tuple(checked_text("person", name) for name in person)
 
 
 def today() -> str:

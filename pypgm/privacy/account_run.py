@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pypgm._base.text import checked_text
 from pypgm.errors import BudgetError, warn_caller
 from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.account_rows import AccountHead, head_of
@@ -93,8 +94,9 @@ class Reservation:
         self._head.check(privacy)
 
     def check_table(self, table: str | None) -> None:
-        """Raise ``ValueError`` for the name of another table; None is any."""
-        self._head.check_table(table)
+        """Raise ``ValueError`` for the name of another table; None is the one that was reserved for."""
+        if table is not None:
+            self._head.check_table(checked_text("table", table))
 
     def enter(self, ledger: Ledger, lines: Sequence[Charge], *, were_first: bool = False) -> None:
         """Enter lines of a ledger, all of them or none; durable when it returns.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -14,16 +15,32 @@ from pypgm.data.sources.files import as_path
 Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
 """Function that runs one statement with its values, and returns the rows that it gives."""
 
-TABLES = (
-    "CREATE TABLE account (format INTEGER, name TEXT, identity TEXT, budget TEXT, table_name TEXT, neighbours TEXT,"
-    " person TEXT, relation TEXT, state TEXT)",
-    "CREATE TABLE account_runs (run INTEGER PRIMARY KEY, token TEXT, key TEXT, what TEXT, day TEXT, budget TEXT,"
-    " amount TEXT, delta TEXT, charged TEXT, spent TEXT, spent_delta TEXT, relation TEXT, not_private TEXT, state TEXT,"
-    " path TEXT, digest TEXT)",
-    "CREATE TABLE account_lines (run INTEGER, line INTEGER, charge TEXT, PRIMARY KEY (run, line))",
-    "CREATE TABLE account_changes (change INTEGER PRIMARY KEY, day TEXT, what TEXT, by_whom TEXT, why TEXT)",
+_COLUMNS = {
+    "account": (
+        *("format INTEGER", "name TEXT", "identity TEXT", "budget TEXT", "table_name TEXT", "neighbours TEXT"),
+        *("person TEXT", "relation TEXT", "state TEXT"),
+    ),
+    "account_runs": (
+        *("run INTEGER PRIMARY KEY", "token TEXT", "key TEXT", "what TEXT", "day TEXT", "budget TEXT", "amount TEXT"),
+        *("delta TEXT", "charged TEXT", "spent TEXT", "spent_delta TEXT", "relation TEXT", "not_private TEXT"),
+        *("state TEXT", "path TEXT", "digest TEXT"),
+    ),
+    "account_lines": ("run INTEGER", "line INTEGER", "charge TEXT"),
+    "account_changes": ("change INTEGER PRIMARY KEY", "day TEXT", "what TEXT", "by_whom TEXT", "why TEXT"),
+}
+"""Columns of an account's tables; rationals are texts, budgets, relations and charges are JSON.
+
+A token has a number that only the run's own handle knows, a blank, and the mark of its process.
+"""
+
+TABLES = tuple(
+    f"CREATE TABLE {name} ({', '.join(columns)}{', PRIMARY KEY (run, line)' * (name == 'account_lines')})"
+    for name, columns in _COLUMNS.items()
 )
-"""Tables of an account; rationals are texts, budgets, relations and charges are JSON."""
+"""Statements that make the tables of an account."""
+
+NUMBERS = range(1, 1 << 31)
+"""Numbers of runs that every store holds."""
 
 _MAX_WAIT = 120.0  # seconds until another process has ended its transaction, which takes milliseconds
 _PAUSE = 0.05  # seconds between two tries to make a file that another process makes
@@ -31,6 +48,9 @@ _MAX_TRIES = 2400
 _NETWORKS = frozenset({"afs", "beegfs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs"})
 _NETWORKS |= {"nfs", "nfs4", "smb3", "smbfs"}
 """File systems of several machines, on which SQLite cannot share its index of a log that is being written."""
+
+
+_CREATE = "pass budget= to create one"
 
 
 class Store(Protocol):
@@ -45,7 +65,7 @@ class Store(Protocol):
         """
 
     def is_filled(self, execute: Execute) -> bool:
-        """Return whether an account is there."""
+        """Return whether an account is there; ``ValueError`` if there are tables of something else."""
 
 
 def store_at(place: str | os.PathLike[str], *, create: bool) -> Store:
@@ -54,7 +74,7 @@ def store_at(place: str | os.PathLike[str], *, create: bool) -> Store:
     Raises
     ------
     FileNotFoundError
-        If there is no file, and none is to be made.
+        If there is no file, and none is to be made, or no folder for it.
     OSError
         If the store cannot be reached, or the file is on a file system of several machines.
     ValueError
@@ -76,12 +96,45 @@ class _Sqlite:
     def __init__(self, path: Path, *, create: bool) -> None:
         self.name = path.name
         self._path = Path(os.path.realpath(path))
-        if not create and not self._path.exists():
-            raise FileNotFoundError(f"no account at {path}: pass budget= to create one")
+        is_there = self._path.exists()
+        if not create and not is_there:
+            raise FileNotFoundError(f"no account at {path}: {_CREATE}")
+        if self._path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "an account is a file, but this is a directory", str(path))
+        if not self._path.parent.is_dir():
+            raise FileNotFoundError(f"{path}: there is no directory {self._path.parent}")
         _check_one_machine(self._path)
+        if is_there:
+            self._check_own()
         if create:
             with self._connected("rwc") as connection:
                 self._keep_log(connection)
+
+    def _check_own(self) -> None:
+        """Raise ``ValueError`` for a file of something else, in which nothing is changed."""
+        for is_last in (False, False, True):
+            try:
+                with self._connected(self._looking) as connection:
+                    self.is_filled(lambda statement: connection.execute(statement).fetchall())
+                break
+            except ValueError:
+                if is_last:
+                    raise
+            threading.Event().wait(_PAUSE)  # another process may be just making the account
+
+    @property
+    def _looking(self) -> str:
+        """The mode that reads the file, and changes nothing there or beside it."""
+        if self._mode != "rw":
+            return self._mode
+        if Path(f"{self._path}-journal").exists():  # of a process that was killed, which only a writer can undo
+            return "rw"
+        return "ro" if Path(f"{self._path}-wal").exists() else "ro&immutable=1"
+
+    @property
+    def _mode(self) -> str:
+        # A file that is published is read where nobody can write, and so without a log.
+        return "rw" if os.access(self._path, os.W_OK) else "ro&immutable=1"
 
     def _keep_log(self, connection: Any) -> None:  # noqa: ANN401 - of an optional module
         """Set the log, which the file remembers; wait while another process sets it."""
@@ -113,8 +166,7 @@ class _Sqlite:
     @contextmanager
     def transaction(self, *, reads: bool = False) -> Iterator[Execute]:
         """Return a transaction; see `Store`."""
-        # A file that is published is read where nobody can write, and so without a log.
-        with self._connected("rw" if os.access(self._path, os.W_OK) else "ro&immutable=1") as connection:
+        with self._connected(self._mode) as connection:
             connection.execute("BEGIN" if reads else "BEGIN IMMEDIATE")
             try:
                 yield lambda statement, *values: connection.execute(statement, values).fetchall()
@@ -125,8 +177,10 @@ class _Sqlite:
                 raise
 
     def is_filled(self, execute: Execute) -> bool:
-        """Return whether an account is there."""
-        return bool(execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'account'"))
+        """Return whether an account is there; see `Store`."""
+        columns = "SELECT t.name, c.name FROM sqlite_master AS t LEFT JOIN pragma_table_info(t.name) AS c"
+        found = execute(columns)  # of views too, which no new account has
+        return bool(found) and _is_account(self.name, found)
 
 
 def _log_mode(connection: Any) -> str | None:  # noqa: ANN401 - of an optional module
@@ -175,8 +229,18 @@ class _Postgres:
             raise OSError(f"the account in {self.name} cannot be reached ({type(error).__name__})") from None
 
     def is_filled(self, execute: Execute) -> bool:
-        """Return whether an account is there."""
-        return execute("SELECT to_regclass(current_schema() || '.account')")[0][0] is not None
+        """Return whether an account is there; see `Store`."""
+        columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+        found = [(str(table), str(column)) for table, column in execute(columns) if table in _COLUMNS]
+        return bool(found) and _is_account(self.name, found)
+
+
+def _is_account(name: str, found: Iterable[tuple[str, str]]) -> bool:
+    """Return True if these columns, each with its table, are those of an account; ``ValueError`` for others."""
+    needed = {(table, column.split(" ")[0]) for table, columns in _COLUMNS.items() for column in columns}
+    if missing := needed - {*found}:
+        raise ValueError(f"{name} holds something else, and is no account of pypgm: it has no {'.'.join(min(missing))}")
+    return True
 
 
 def _rows(cursor: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 - of an optional package

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from pypgm._base.text import checked_text
 from pypgm.privacy.account import Account, ChargedRelease
 from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.account_run import Reservation
@@ -29,6 +31,24 @@ def as_account(given: object) -> Account | Reservation | None:
     if given is None or isinstance(given, Account | Reservation):
         return given
     raise TypeError(f"account needs a pypgm.Account, got {type(given).__name__}: pypgm.Account(path) opens one")
+
+
+def on_table(given: object, source: object, table: str | None = None) -> Account | Reservation | None:
+    """Return the argument of an account for runs on a table: by its name, by its path as it is typed, or neither.
+
+    Raises
+    ------
+    ValueError
+        If the account is for another table, or the records have no name and the account is opened for none.
+    """
+    account = as_account(given)
+    if isinstance(account, Reservation):
+        account.check_table(table)  # which was named as it was reserved
+        return account
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    if account is None or table is not None:
+        return account and account.on(table)
+    return account.on(path if account._table is None and isinstance(path, str) else None)
 
 
 def charged_to(account: Account | Reservation, ledger: Ledger, privacy: Privacy) -> Reservation:
@@ -83,9 +103,10 @@ def paid_for(
     BudgetError, ValueError
         See `Account.reserve`.
     """
+    what = checked_text("what", what)
     how: dict[str, Any] = {name: value for name, value in {"epsilon": epsilon, "rho": rho}.items() if value is not None}
     budget, law = Budget(**how, reserved_delta=delta), Stated(**how, delta=delta)
-    with account.reserve(budget, what=what, key=key) as run:
+    with account.reserve(budget, what=what, key=key, table=account.table or None) as run:
         ledger = Ledger(budget, run.observer)
         ledger.bind(account.relation)
         ledger.charge("release", what, law)

@@ -6,9 +6,10 @@ import copy
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from pypgm._base.numeric import shown
+from pypgm._base.text import checked_text
 from pypgm.privacy.gdp import gdp_rho
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_rho
@@ -84,6 +85,7 @@ class Budget:
         accounting: Accounting | None = None,
     ) -> None:
         check_new(self, "limit")
+        accounting = cast("Accounting | None", None if accounting is None else checked_text("accounting", accounting))
         if rho is not None and (epsilon is not None or delta is not None):
             raise ValueError("a budget is either rho or epsilon with delta, not both")
         if rho is None and epsilon is None:

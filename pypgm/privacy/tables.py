@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, cast
 
 from pypgm._base.clock import standing_still
+from pypgm._base.pauses import Pauses, with_limit
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.open_columns import OpenSet
 from pypgm.data.schema.schema import OpenSchema, Schema, as_any_schema
@@ -18,7 +19,7 @@ from pypgm.data.sources.opened import Opened, Records, opened
 from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
 from pypgm.errors import table_checked
-from pypgm.privacy.account_use import as_account, charged_to, reserved
+from pypgm.privacy.account_use import as_account, charged_to, on_table, reserved
 from pypgm.privacy.arguments import as_budget, one_relation, relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Handed
@@ -107,7 +108,7 @@ def takes_any_table(
         ) -> Released:
             handed = Handed(data)
             del data  # tracebacks from here on do not hold the records
-            call = _by_name(signature, arguments, given)
+            call = with_limit(_by_name(signature, arguments, given))
             schema = call.pop("schema", None)
             if schema is None and not handed.is_encoded:
                 schema = known_by(call)
@@ -115,16 +116,23 @@ def takes_any_table(
                 schema = handed.open_schema
             try:
                 if schema is not None and not handed.is_open:
-                    known = as_any_schema(schema)
-                    return prepared(called, open_source(handed.take()), known, call, options_for=options_for)()
+                    known, table = as_any_schema(schema), handed.take()
+                    call["account"] = on_table(call.get("account"), table)
+                    source = open_source(table)
+                    del table
+                    return prepared(called, source, known, call, options_for=options_for)()
                 if handed.domain is not None:  # a table without a schema is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
                 if schema is not None:
                     call["schema"] = schema
                 if call.get("account") is None or handed.is_open:  # an open table has its account, if any
-                    return learner(handed, **call)
+                    with Pauses(call.get("time_limit")):
+                        return learner(handed, **call)
                 budget = as_budget(*(call.pop(name, None) for name in ("epsilon", "delta", "budget")))
-                with reserved(call["account"], budget, name) as run:  # the run's ledger has the budget that it reserved
+                with (
+                    Pauses(call.get("time_limit")),
+                    reserved(call["account"], budget, name) as run,
+                ):  # the run's ledger has the budget that it reserved
                     return learner(handed, **(call | {"account": run, "budget": budget}))
             finally:
                 handed.drop()
@@ -173,6 +181,8 @@ def prepared(
     options_for : callable
         See `takes_any_table`.
     """
+    call = with_limit(call)
+    pauses = Pauses(call.get("time_limit"))
     relation, known = one_relation(call.get("neighbours"), call.get("privacy")), schema.provisional
     known.check_there()
     if (account := as_account(call.get("account"))) is not None:  # again, in a transaction, where the run is charged
@@ -182,7 +192,7 @@ def prepared(
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
     if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
         check_call(learner, schema, relation, budget, _left(adapted), has_rows=source.has_rows)
-    with table_checked():
+    with table_checked(), pauses:
         held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
     layout, close = held[0].layout, held[0].close
 
@@ -200,9 +210,11 @@ def prepared(
 
     def read_to_the_end() -> R:
         try:
-            release = (
-                settled(schema) if isinstance(schema, OpenSchema) else learner(_records(held.pop(), known), **adapted)
-            )
+            with pauses:
+                if isinstance(schema, OpenSchema):
+                    release = settled(schema)
+                else:
+                    release = learner(_records(held.pop(), known), **adapted)
             return release.of_table(layout, place)
         finally:
             close()

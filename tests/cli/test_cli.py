@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import csv
 import gzip
 import inspect
@@ -12,6 +13,7 @@ import os
 import re
 import runpy
 import shlex
+import signal
 import subprocess
 import sys
 import warnings
@@ -24,6 +26,7 @@ import pytest
 
 import pypgm
 from pypgm import cli, demo, mechanisms
+from pypgm.cli import command
 from pypgm.cli.arguments import workload_named
 from pypgm.data import read_domain, read_table
 from pypgm.mechanisms import run
@@ -466,26 +469,51 @@ def test_importing_the_package_leaves_pictures_alone():
     assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0
 
 
-def test_ctrl_c_while_the_command_starts_is_one_line():
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+@pytest.mark.parametrize("moment", ["numpy", "pypgm.cli.command", "pypgm.cli.synth"])
+@pytest.mark.parametrize(
+    ("name", "word"), [("SIGINT", "interrupted"), ("SIGTERM", "terminated"), ("SIGHUP", "hung up")]
+)
+def test_a_signal_while_the_command_starts_is_one_line(name, word, moment):
     code = f"""
 import signal, sys
 sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r})
+for name in ("SIGTERM", "SIGHUP"):
+    signal.signal(getattr(signal, name), signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pypgm.cli import main
 
 class Interrupting:
     def find_spec(self, name, *_):
-        if name == "numpy":
+        if name == {moment!r}:
             try:
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(signal.{name})
             except KeyboardInterrupt:  # as compiled modules do while they are imported
                 raise ImportError("initialization failed")
 
-signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Interrupting())
 sys.exit(main(["--version"]))
 """
     done = subprocess.run([sys.executable, "-I", "-c", code], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (5, "", "pypgm: interrupted\n")
+    assert (done.returncode, done.stdout, done.stderr) == (5, "", f"pypgm: {word}\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+def test_the_command_leaves_handlers_as_they_were():
+    """No signal is without a handler between the import and the command."""
+    numbers, seen = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], []
+    before = [signal.getsignal(number) for number in numbers]
+
+    class Streams(contextlib.nullcontext):
+        def __enter__(self):
+            seen.append([signal.getsignal(number) for number in numbers])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(command, "open_streams", Streams)
+        assert cli.main(["query", "no-such-model", "age"]) == 2
+    expected = [cli.quit_at_once if handler in cli.UNHANDLED else handler for handler in before]
+    assert seen == [expected]
+    assert [signal.getsignal(number) for number in numbers] == before
 
 
 def test_the_schema_tells_the_mechanism_what_is_ordinal(folder):

@@ -18,6 +18,8 @@ from selfcheck.command import check_command
 
 import pypgm
 from pypgm import cli, mechanisms
+from pypgm._base import process
+from pypgm._base.process import has_ended, process_mark
 from pypgm.cli import command, log
 from pypgm.cli.claim import Claim
 from pypgm.errors import ReadingError, ReleaseError, SourceError, TableError
@@ -227,7 +229,7 @@ def test_whatever_step_kills_a_run_the_job_ends_and_nothing_is_cheaper_than_rele
         unspent()
     else:
         assert not run.is_settled
-        assert synth(*IN_ACCOUNT) == 5
+        assert synth(*IN_ACCOUNT) == (5 if has_ended(process_mark()) is None else 4)
         said = capsys.readouterr().err
         assert "pypgm account settle people.account 1" in said
         assert cli.main(["account", "settle", "people.account", "1", "--by", "me", "--why", "it was killed"]) == 0
@@ -352,3 +354,64 @@ def test_the_account_command(folder, capsys):
     assert cli.main(["account", "history", "people.account"]) == 0
     assert "it is so" in capsys.readouterr().out
     assert cli.main(["account", "show", "none.account"]) == 2
+
+
+WAITING = """
+import sys
+from pypgm.privacy import Account, Budget
+Account("people.account").reserve(Budget(epsilon="1/2", delta="1e-9"), what="wide", key="today")
+print("reserved", flush=True)
+sys.stdin.read()
+"""
+needs_marks = pytest.mark.skipif(not process_mark(), reason="this system does not say when a process began")
+
+
+@needs_marks
+@pytest.mark.parametrize("is_reaped", [False, True])
+def test_a_try_after_a_killed_run_says_whether_another_one_helps(folder, capsys, is_reaped):
+    people = account()
+    environment = os.environ | {"PYTHONPATH": str(Path(pypgm.__file__).parents[1])}
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as other:
+        assert other.stdout.readline() == "reserved\n"
+        before = people.to_dict()
+        assert before["runs"][0]["has_ended"] is False
+        assert synth(*IN_ACCOUNT, "--key", "today") == 5
+        assert "has this call in work: wait for its end\n" in capsys.readouterr().err
+        other.kill()
+        os.waitid(os.P_PID, other.pid, os.WEXITED | (0 if is_reaped else os.WNOWAIT))
+        for _ in range(2):
+            assert synth(*IN_ACCOUNT, "--key", "today") == 4
+            assert "its process has ended: settle it: pypgm account settle people.account 1" in capsys.readouterr().err
+    assert people.runs()[0].has_ended
+    assert people.to_dict()["runs"][0] == before["runs"][0] | {"has_ended": True}  # nothing is settled by itself
+    assert cli.main(["account", "show", "people.account"]) == 0
+    assert "run 1, wide, since" in (said := capsys.readouterr().out)
+    assert "its process has ended" in said
+    with pytest.raises(pypgm.BudgetError, match=r"settle those whose process has ended, as that of 1$"):
+        people.reserve(pypgm.Budget(epsilon=3, delta="1e-8"), what="more")
+    with pytest.raises(ValueError, match="has the same key, and is open: to be settled, as its process has ended"):
+        people.reserve(pypgm.Budget(epsilon="1/2", delta="1e-9"), what="more", key="today")
+    assert cli.main(["account", "settle", "people.account", "1", "--by", "me", "--why", "it was killed"]) == 0
+    assert synth(*IN_ACCOUNT, "--key", "today") == 0
+
+
+@needs_marks
+def test_a_process_that_cannot_be_seen_may_be_at_work(folder, monkeypatch, capsys):
+    """Only a process of this system, since its last start, and in this namespace, is known to have ended."""
+    host, number, start = process_mark().rsplit("/", 2)
+    assert has_ended(f"{host}/{number}/{int(start) + 1}")  # the number is of a later process
+    assert has_ended(f"{host}/{(1 << 22) + 1}/{start}")
+    for unseen in ("", f"{host}1/{number}/{start}", f"/{number}/{start}", f"{host}/{start}", f"{host}/x/{start}", "x"):
+        assert has_ended(unseen) is None
+    monkeypatch.setattr(os, "kill", lambda *_: (_ for _ in ()).throw(PermissionError))
+    assert has_ended(process_mark()) is False
+    assert has_ended(f"{host}/{(1 << 22) + 1}/{start}") is None  # hidden
+    monkeypatch.setattr(process, "_PROC", Path("none"))
+    assert process_mark() == ""
+    people = account()
+    people.reserve(pypgm.Budget(epsilon="1/2", delta="1e-9"), what="wide", key="today")
+    assert "has_ended" not in people.to_dict()["runs"][0]
+    assert synth(*IN_ACCOUNT, "--key", "today") == 5
+    assert "or its process was killed: wait for its end, or settle it: pypgm account" in capsys.readouterr().err

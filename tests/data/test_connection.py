@@ -10,6 +10,7 @@ import pytest
 from engines import ENGINES
 
 import pypgm
+from pypgm._base import pauses
 from pypgm.data import EngineTable
 from pypgm.data.sources import connection, counted, foreign
 from pypgm.errors import ReleaseError, SourceError
@@ -156,7 +157,7 @@ class Lost:
 @pytest.mark.parametrize("n_refused", range(5))
 def test_pauses_grow_until_the_server_is_back(n_refused, monkeypatch, caplog):
     pauses = []
-    monkeypatch.setattr(connection.time, "sleep", pauses.append)
+    monkeypatch.setattr("time.sleep", pauses.append)
     backend = Lost(n_refused)
     assert connection.connection_of(backend).read("counting", backend.answer) == 7
     assert pauses == list(connection._PAUSES[: max(n_refused, 1)])
@@ -165,7 +166,7 @@ def test_pauses_grow_until_the_server_is_back(n_refused, monkeypatch, caplog):
 
 
 def test_a_server_that_stays_away_is_a_source_error(monkeypatch, caplog):
-    monkeypatch.setattr(connection.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     backend = Lost(99)
     with pytest.raises(
         SourceError, match=r"counting failed with ConnectionError.* could not be opened again$"
@@ -173,6 +174,53 @@ def test_a_server_that_stays_away_is_a_source_error(monkeypatch, caplog):
         connection.connection_of(backend).read("counting", backend.answer)
     assert "Alice" not in f"{caught.value!r}{caught.value.__context__!r}{caplog.text}"
     assert backend.n_connections == 1 + len(connection._PAUSES)
+
+
+@pytest.mark.parametrize("limit", [0.25, 1, 4.5, 5, 21, 85, 1000])
+def test_pauses_of_a_call_take_its_time_limit_at_most(limit, monkeypatch):
+    waited = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    whole = sum(connection._PAUSES)
+    with pauses.Pauses(limit), pauses.Pauses(), pytest.raises(SourceError, match="could not be opened again"):
+        connection.connection_of(backend := Lost(99)).read("counting", backend.answer)
+    assert sum(waited) == min(limit, whole)
+    with pauses.Pauses(limit) as call:
+        for _ in range(20):  # each query of a run loses the connection once more, and each new one is late
+            backend = Lost(3)
+            try:
+                connection.connection_of(backend).read("counting", backend.answer)
+            except SourceError:
+                break
+        assert 0 <= call.left < limit
+    assert pauses.seconds_to_pause() == float("inf")
+
+
+DOORS = {
+    "synthesize": lambda frame, schema, limit: pypgm.synthesize(frame, schema, 1, 1e-9, time_limit=limit),
+    "a mechanism": lambda frame, schema, limit: pypgm.mechanisms.mst(frame, 1, 1e-9, schema=schema, time_limit=limit),
+    "codes": lambda frame, schema, limit: pypgm.mechanisms.mst(
+        pypgm.Dataset.from_frame(frame, pypgm.Schema(schema)), 1, 1e-9, time_limit=limit
+    ),
+    "open columns": lambda frame, _, limit: pypgm.synthesize(
+        frame, pypgm.OpenSchema({"a": ["x", "y"], "b": pypgm.data.OpenSet("1/4")}), 1, 1e-9, time_limit=limit
+    ),
+}
+
+
+@pytest.mark.parametrize("limit", [0.5, 30, None])
+@pytest.mark.parametrize("door", DOORS)
+def test_every_call_limits_its_pauses(door, limit, monkeypatch):
+    """Whenever records are counted, the thread may pause for the call's limit and no longer."""
+    seen, count = [], pypgm.Dataset.count
+
+    def counted(data, *given, **how):
+        seen.append(pauses.seconds_to_pause())
+        return count(data, *given, **how)
+
+    monkeypatch.setattr(pypgm.Dataset, "count", counted)
+    DOORS[door]({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}, {"a": ["x", "y"], "b": ["u", "v"]}, limit)
+    assert seen
+    assert set(seen) == {float("inf") if limit is None else limit}
 
 
 def test_an_error_of_the_query_is_not_repeated(caplog):

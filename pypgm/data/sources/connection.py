@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from pypgm._base.log import logger
+from pypgm._base.pauses import pause, seconds_to_pause
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 from pypgm.errors import SourceError
@@ -75,12 +75,13 @@ class Connection:
         Raises
         ------
         SourceError
-            If the connection is lost, and cannot be opened again within one and a half minutes.
+            If the connection is lost, and cannot be opened again within one and a half minutes, or within the time
+            limit of the call.
         ValueError, OSError, ImportError
             See `guarded`, for a query that fails in a connection that works.
         """
         with self._lock:
-            for pause in _PAUSES:
+            for seconds in _PAUSES:
                 self._begin()
                 try:
                     return guarded(what, query)
@@ -89,11 +90,15 @@ class Connection:
                 had_begun = self._has_begun
                 self.end()
                 if not self._is_lost():
-                    if had_begun and not pause:  # an error of another query may have ended the transaction
+                    if had_begun and not seconds:  # an error of another query may have ended the transaction
                         return guarded(what, query)
                     raise failure
-                logger().warning("%s: the connection is lost, and is opened again in %d s", failure, pause)
-                time.sleep(pause)
+                left = seconds_to_pause()
+                if seconds and not left:
+                    raise SourceError(f"{failure}: the connection is lost, and could not be opened again in time_limit")
+                wait = min(seconds, left)
+                logger().warning("%s: the connection is lost, and is opened again in %g s", failure, wait)
+                pause(wait)
                 self._reconnect()
             raise SourceError(f"{failure}: the connection is lost, and could not be opened again")
 
