@@ -146,6 +146,25 @@ def test_a_column_of_many_values_reaches_its_target(size):
     assert left < 0.3 * distance(start, sizes, targets)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_columns_that_determine_each_other_move_together(order, noise):
+    """Of x and its functions no single value can change where all other values are structural zeros, or rare."""
+    rng = np.random.default_rng(1)
+    x, z = rng.integers(0, 6, 3_000), rng.integers(0, 3, 3_000)
+    goal = [x, x // 2, (x + z) % 6, z]
+    start = [0 * x, 0 * x, z, z]
+    sizes = [6, 3, 6, 3]
+    targets = []
+    for named in ([0, 1], [0, 2, 3]):
+        attributes = sorted(order.index(a) for a in named)
+        values = counts([goal[a] for a in order], [sizes[a] for a in order], attributes)
+        targets.append((attributes, values + noise))
+    start, sizes = [start[a] for a in order], [sizes[a] for a in order]
+    refined, _ = _core.refine_records(smallest(start, sizes), sizes, targets, 20, 0.0, 1)
+    assert distance(refined, sizes, targets) < 2e-2 * distance(start, sizes, targets)
+
+
 SCRIPT = """
 import numpy as np
 from pypgm import _core

@@ -82,8 +82,18 @@ void add(const float* in, std::size_t n, float* sum) {
   for (std::size_t i = 0; i < n; ++i) sum[i] += in[i];
 }
 
+void add_steps(const std::uint32_t* values, std::uint32_t step, std::size_t n, std::uint32_t* shift) {
+  PYPGM_CELL_BY_CELL
+  for (std::size_t i = 0; i < n; ++i) shift[i] += step * values[i];
+}
+
+void add_cells(const float* cells, const std::uint32_t* shift, std::uint32_t now, std::size_t n, float* sum) {
+  PYPGM_CELL_BY_CELL
+  for (std::size_t i = 0; i < n; ++i) sum[i] += cells[shift[i]] - (shift[i] == now ? 1.0F : 0.0F);
+}
+
 }  // namespace
 
-PYPGM_KERNEL_SET(RecordKernels, record_kernels) = {least_sum, finite_l1, add};
+PYPGM_KERNEL_SET(RecordKernels, record_kernels) = {least_sum, finite_l1, add, add_steps, add_cells};
 
 }  // namespace pypgm

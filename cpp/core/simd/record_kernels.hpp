@@ -15,7 +15,7 @@ struct Least {
 };
 
 /// Loops compiled for each instruction set. Numbers may be +inf, not NaN or -inf. All sets return the same
-/// bits: sums are taken in one order, and nothing is multiplied.
+/// bits: sums are taken in one order, and no number is multiplied.
 struct RecordKernels {
   /// The least of rows[0][v] + ... + rows[n_rows - 1][v] over v < n. Requires n_rows, n >= 1.
   Least (*least_sum)(const float* const* rows, std::size_t n_rows, std::size_t n);
@@ -23,6 +23,11 @@ struct RecordKernels {
   double (*finite_l1)(const float* in, std::size_t n);
   /// sum[i] += in[i]
   void (*add)(const float* in, std::size_t n, float* sum);
+  /// shift[i] += step * values[i]
+  void (*add_steps)(const std::uint32_t* values, std::uint32_t step, std::size_t n, std::uint32_t* shift);
+  /// sum[i] += cells[shift[i]], less 1 where shift[i] is `now`: what the cells hold without one record there.
+  void (*add_cells)(const float* cells, const std::uint32_t* shift, std::uint32_t now, std::size_t n,
+                    float* sum);
 };
 
 /// The set for the fastest instruction set of this machine.
