@@ -116,11 +116,11 @@ def met(fault, rng, n_lines, seconds, *of_run):
         before = lambda step: forked(children) if step == chosen else None  # noqa: E731
     elif fault == "full disk":  # for files beyond some size
         used = max(path.stat().st_size for path in of_run[0].iterdir())
-        room = used + rng.randint(0, 30_000)
+        room = rng.randint(0, used + 30_000)
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
     elif fault == "memory":
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + rng.randint(0, 1 << 21), resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (used + rng.randint(0, 1 << 16), resource.RLIM_INFINITY))
     elif fault == "clocks":
         jumping(rng)
     elif fault == "failing rename":
