@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from mutate import at
+from functools import partial
+
+from mutate import UNCHARGED, at
 from operators import put
 from selfcheck.closed import check_closed
+from selfcheck.shapes import SHAPES, check_shapes
 
 from mutants.answers import question
+from pypgm.audit.subjects import FEWER
 
 signs = question("a selection of signs")
+searching = partial(check_shapes, "wide, searching", FEWER["wide"], SHAPES[:1])
 
 MUTANTS = {
     "signs count twice for each record": at("privacy.sign_selector:SignSelector._read", signs, "score sensitivity")(
@@ -29,4 +34,20 @@ MUTANTS = {
     "sums of signs are read before the charge": at(
         "privacy.sign_selector:SignSelector.select", signs, "read before the charge"
     )(put("self._read()", before="self._access.ledger.charge(...)")),
+    "the search for sets is charged to another ledger": at("mechanisms.interactions:Search.go", searching, "overspent")(
+        "run.table.sign_selector(X, Y)", f"(lambda table: {UNCHARGED})(run.table).sign_selector(X, Y)"
+    ),
+    "sums of sets are compared with those of the records": at(
+        "mechanisms.interactions:Search.go", searching, "path depends on the data"
+    )(
+        "_Expected(X, Y, Z, self._rows)",
+        "_Expected(X, Y, type('', (), {'synthetic_data': lambda _, rows, rng: "
+        "getattr(run.table, '_PrivateTable__data')})(), self._rows)",
+    ),
+    "the sum of a picked set is measured for the budget of all steps": at(
+        "mechanisms.interactions:Search._ask", searching, "overspent"
+    )(
+        "self._run.table.measure(X, Y, rho=Z)",
+        f"(lambda table: {UNCHARGED})(self._run.table).measure(X, Y, rho=self._run.rho)",
+    ),
 }
