@@ -90,8 +90,10 @@ def wide(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs, which leave
-        less error than the marginals themselves would. Single attributes are measured in any case.
+        Workload of whole marginals. Larger marginals count as all of their pairs, which leave less error than the
+        marginals themselves would, and interactions are searched for within them: with all triples, those of three
+        attributes. By default all pairs count, and interactions of up to seven attributes are searched for. Single
+        attributes are measured in any case.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
@@ -167,9 +169,10 @@ def wide(
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
     # 1. to 8. Pairs, interactions, and single attributes with the rest of the budget.
-    answers = _measure_pairs(run, weights, ordered, singles) if weights else _Answers()
+    within = None if workload is None else list(map(run.domain.canonical, run.checked_workload(workload)))
+    answers = _measure_pairs(run, weights, ordered, singles, within) if weights else _Answers()
     if weights and not answers.searched:
-        answers = _measure_sets_alone(run, ordered, singles, answers)
+        answers = _measure_sets_alone(run, ordered, singles, within, answers)
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
         _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
@@ -231,7 +234,11 @@ class _Answers(NamedTuple):
 
 
 def _measure_pairs(
-    run: Run, weights: Mapping[Clique, float], ordered: Collection[str], singles: list[LinearMeasurement]
+    run: Run,
+    weights: Mapping[Clique, float],
+    ordered: Collection[str],
+    singles: list[LinearMeasurement],
+    within: Sequence[Clique] | None,
 ) -> _Answers:
     """Measure single attributes again, then the pairs that are worth their noise, if any."""
     total = total_of(run, singles)
@@ -257,7 +264,7 @@ def _measure_pairs(
     # 3. The forecast share of single attributes.
     _measure_again(run, singles, Fraction(more))
     # 5. to 8. The chosen pairs, and interactions beyond them.
-    search = Search(run, start, ordered, BEYOND_PAIRS)
+    search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
     pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search)
     known = [*telling, *pairs]
     return _Answers([*products, *pairs], known, search.measured, search.followed, last, searched=True)
@@ -306,12 +313,16 @@ def _measure_asked(
 
 
 def _measure_sets_alone(
-    run: Run, ordered: Collection[str], singles: Sequence[LinearMeasurement], answers: _Answers
+    run: Run,
+    ordered: Collection[str],
+    singles: Sequence[LinearMeasurement],
+    within: Sequence[Clique] | None,
+    answers: _Answers,
 ) -> _Answers:
     """Measure interactions, of pairs as well, where noise would hide each pair of the workload."""
     start = independent(run, singles)
     known = [*run.given, *denoised(start, singles), *answers.followed]
-    search = Search(run, start, ordered)
+    search = Search(run, start, ordered, within)
     if search.can_tell:
         search.go(None, (), [m.clique for m in known], lambda sets: run.fit([*known, *sets], start.model(run.domain)))
     return answers._replace(sets=search.measured, followed_sets=search.followed)

@@ -48,7 +48,10 @@ _DOUBTED = 1.5  # of the noise in pairs: what the model may be off by
 _NOISE = 40  # noise in an interaction is low enough at this part of it
 _GROUPS = 8  # most groups of an attribute
 _ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
-_ROWS = 20_000, 200_000  # least and most records of a model that sums are taken from; between them, 5 a record
+_ROWS = (
+    20_000,
+    200_000,
+)  # least and most records drawn from a model for its sums; else as many as there are
 _SEED = 0x7369676E  # of these records: a released model's
 _ENTRY_BITS = 17.9  # a product of centred signs stays below 2^18
 _ORDERS = range(2, 8)
@@ -123,7 +126,11 @@ def _is_odd(codes: NDArray[np.int64]) -> Bits:
 
 
 def candidate_sets(
-    counts: Sequence[int], sizes: Sequence[int], most: float, orders: Sequence[int]
+    counts: Sequence[int],
+    sizes: Sequence[int],
+    most: float,
+    orders: Sequence[int],
+    within: Sequence[Sequence[int]] | None = None,
 ) -> list[NDArray[np.uint16]]:
     """Return sets of signs of different attributes, one array an order: of each attribute as many first signs as fit.
 
@@ -137,6 +144,8 @@ def candidate_sets(
         Number of sets.
     orders : sequence of int
         Numbers of signs in a set, rising.
+    within : sequence of sequence of int, optional
+        Positions of attributes: each set is within one of these, if given.
 
     Examples
     --------
@@ -145,20 +154,22 @@ def candidate_sets(
     """
     first = np.concatenate([[0], np.cumsum(counts)])
     with_signs = [i for i, n in enumerate(counts) if n]
+    parts = [with_signs] if within is None else [[i for i in with_signs if i in w] for w in within]
     made: list[NDArray[np.uint16]] = []
     orders = [o for o in orders if o <= len(with_signs)]
     for place, order in enumerate(orders):
-        part = most * _OF_LEAST if place == 0 and len(orders) > 1 else most / (len(orders) - place)
-        fitting = [m for m in range(1, max(counts) + 1) if _number([min(m, n) for n in counts], order) <= part]
+        number = most * _OF_LEAST if place == 0 and len(orders) > 1 else most / (len(orders) - place)
+        fitting = [m for m in range(1, max(counts) + 1) if _number([min(m, n) for n in counts], order) <= number]
         if not fitting:
             continue
-        combined = np.array(list(itertools.combinations(with_signs, order)))
+        some = sorted({c for part in parts for c in itertools.combinations(part, order)})
+        combined = np.array(some, np.int64).reshape(-1, order)
         combined = combined[np.prod(np.asarray(sizes, float)[combined], axis=1) <= _MOST_CELLS]
         has = np.minimum(np.take(counts, combined), fitting[-1])
         kinds, kind = np.unique(has, axis=0, return_inverse=True)
         rows = [  # of attributes with equally many signs
-            (first[combined[kind.ravel() == i]][:, None] + np.array(list(np.ndindex(*some)))).reshape(-1, order)
-            for i, some in enumerate(kinds.tolist())
+            (first[combined[kind.ravel() == i]][:, None] + np.array(list(np.ndindex(*some_counts)))).reshape(-1, order)
+            for i, some_counts in enumerate(kinds.tolist())
         ]
         made += [np.concatenate(rows).astype(np.uint16)] if rows else []
         most -= sum(map(len, rows))
@@ -189,6 +200,8 @@ class Search:
         Model of single attributes, from which signs and groups follow.
     ordered : collection of str
         Attributes whose neighbouring codes are alike.
+    within : sequence of clique, optional
+        Marginals of a workload: each set is within one of these. By default there are sets of all attributes.
     orders : sequence of int
         Numbers of attributes of a set.
 
@@ -200,17 +213,27 @@ class Search:
         Whether chance and noise leave room for an interaction: by the budget and the number of records.
     """
 
-    def __init__(self, run: Run, start: Independent, ordered: Collection[str], orders: Sequence[int] = _ORDERS) -> None:
+    def __init__(
+        self,
+        run: Run,
+        start: Independent,
+        ordered: Collection[str],
+        within: Sequence[Clique] | None = None,
+        *,
+        orders: Sequence[int] = _ORDERS,
+    ) -> None:
         self._run, self._total, self._start = run, start.total, start
         self.measured: list[LinearMeasurement] = []
         self.followed: list[LinearMeasurement] = []
         self._values = {a: Values(shares, a in ordered) for a, shares in start.shares.items()}
         self._signs = {a: signs_of(values, a in ordered) for a, values in self._values.items()}
-        self._most, self._orders = min(_MOST_SETS, _WORK / self._total), orders
+        self._most, self._within = min(_MOST_SETS, _WORK / self._total), within
+        largest = len(run.domain) if within is None else max(map(len, within))
+        self._orders = [order for order in orders if order <= largest]
         counts = list(map(len, self._signs.values()))
-        whole = sum(_number(counts, order) for order in orders)
+        whole = sum(_number(counts, order) for order in self._orders)
         self._left = _RHO_SHARE * float(run.rho)
-        self._rows = int(min(max(5 * self._total, _ROWS[0]), _ROWS[1]))
+        self._rows = int(min(max(self._total, _ROWS[0]), _ROWS[1]))
         self._price(max(2.0, min(self._most, whole)))
         has_room = self._chance + self._blur <= _TELLS * self._total
         self.can_tell = whole > 1 and has_room and run.total != 0 and run.table.has_rows
@@ -247,7 +270,8 @@ class Search:
         """
         run = self._run
         counts = list(map(len, self._signs.values()))
-        sets = candidate_sets(counts, run.domain.shape, self._most, self._orders)
+        within = None if self._within is None else list(map(run.domain.indices, self._within))
+        sets = candidate_sets(counts, run.domain.shape, self._most, self._orders, within)
         if not sets:
             return
         candidates = Candidates(self._signs, sets, np.repeat(np.arange(len(counts)), counts))

@@ -98,6 +98,21 @@ def test_the_sum_of_a_set_that_chance_explains_is_released_and_not_followed():
     assert all(len(c) <= 2 for c in release.model.marginals.cliques)
 
 
+def test_sets_are_within_the_marginals_of_a_workload():
+    data = parity(20_000, 2)
+    of = pypgm.workloads.Workload
+    for workload, found in (
+        (2, False),
+        (3, True),
+        ("up-to-3", True),
+        (of(data.domain, [("x3", "x4", "y"), ("x0", "x1")]), False),
+        (of(data.domain, [("x3", "x4"), ("x0", "x1", "x5", "y")]), True),
+    ):
+        release = wide(data, 1, 1e-9, workload=workload, unsafe_seed=4)
+        assert (("x0", "x1", "y") in larger(release)) == found
+        assert (agreement(release, 2) > 0.97) == found
+
+
 class Counted:
     """Counts of records that nobody can read one by one."""
 
@@ -141,6 +156,10 @@ def test_candidates_are_sets_of_signs_of_different_attributes_each_once(seed):
         for order in range(2, 5)
     ]
     assert [sorted(s.tolist()) for s in made] == [e for e in expected if e]
+    within = [[0, 1, 3, 5], [1, 2, 4]]
+    some = candidate_sets(counts, sizes, 10**6, range(2, 5), within)
+    allowed = [[s for s in e if any(set(owner[s]) <= set(w) for w in within)] for e in expected]
+    assert [sorted(s.tolist()) for s in some] == [e for e in allowed if e]
     fewer = candidate_sets(counts, sizes, 20, range(2, 5))
     assert sum(map(len, fewer)) <= 20
     for sets in fewer:
