@@ -1,4 +1,4 @@
-"""Wide: measure all pairs of a workload at once, each at a resolution chosen for it, and their rank products."""
+"""Wide: measure all pairs of a workload at once, each at a resolution chosen for it, and interactions beyond them."""
 
 from __future__ import annotations
 
@@ -14,191 +14,27 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
+from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
+from pypgm.mechanisms.interactions import BEYOND_PAIRS, Search, with_sets
 from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
 from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs
 from pypgm.mechanisms.pair_dependence import dependence, screened
-from pypgm.mechanisms.resolution import GRID, RISK_SENSITIVITY, Resolution, Values, contrasts_cost, risk
+from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
+from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.queries import Contrasts, Kronecker, Matrix
 from pypgm.release import ModelRelease
 from pypgm.workloads import WorkloadLike
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
-    from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.pair_allocation import Question
-    from pypgm.mechanisms.pair_dependence import Dependence
     from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.privacy.relation import Privacy
 
     _Model = GraphicalModel | RegionGraphModel
-
-
-# Chosen on adult, titanic and fire, all pairs, epsilon .03 to 10; see bench/README.md.
-CHOOSING = 0.05  # of rho, at most, for choices
-_RISK_NOISE = 0.01  # of the records: noise in a risk that is low enough
-_BLUNT = 0.15  # of the records: noise in a risk above which nothing is drawn, and pairs are asked by the forecast
-
-
-def rho_of_choices(privacy: Privacy, rho: float, n_pairs: int, total: float) -> float:
-    """Return the budget of the draws; 0 if they would be no better than the forecast."""
-    # The exponential mechanism of range R and rate epsilon = sqrt(8 rho) adds Gumbel noise of scale R / epsilon.
-    scale = RISK_SENSITIVITY * privacy.l1_score_range / total / math.sqrt(8 / n_pairs)
-    choosing = min(CHOOSING * rho, (scale / _RISK_NOISE) ** 2)
-    return choosing if scale <= _BLUNT * math.sqrt(choosing) else 0.0
-
-
-class Choices:
-    """Choice of the resolution of each pair among those possible at its noise.
-
-    Parameters
-    ----------
-    run : Run
-    questions : mapping of clique to Question
-        Options of each pair, their noise, and the best option by the forecast.
-    start : Independent
-        Model that pairs are compared with.
-    """
-
-    def __init__(self, run: Run, questions: Mapping[Clique, Question], start: Independent) -> None:
-        self._run, self._questions, self._start = run, questions, start
-
-    def forecast(self) -> dict[Clique, Resolution]:
-        """Return the resolutions that the forecast chose."""
-        return {pair: question.resolution for pair, question in self._questions.items()}
-
-    def drawn(self, rho: Fraction) -> dict[Clique, Resolution]:
-        """Draw the resolution of each pair by an exponential mechanism on minus its risk."""
-        candidates = [
-            (pair, resolution) for pair, question in self._questions.items() for resolution in question.options
-        ]
-
-        def score(number: int, counts: NDArray[np.int64]) -> int:
-            return -self._risk(*candidates[number], counts)
-
-        changes = GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)
-        selector = self._run.table.selector([pair for pair, _ in candidates], score, sensitivity=changes)
-        numbers: dict[Clique, list[int]] = {}
-        for number, (pair, _) in enumerate(candidates):
-            numbers.setdefault(pair, []).append(number)
-        each = rho / len(numbers)
-        chosen = {p: selector.select(among, rho=each) if len(among) > 1 else among[0] for p, among in numbers.items()}
-        return {pair: candidates[number][1] for pair, number in chosen.items()}
-
-    def suggested(self, model: GraphicalModel | RegionGraphModel) -> dict[Clique, tuple[Resolution, float]]:
-        """Return the best resolution of each pair if a model were right, and the part of its risk due to noise."""
-        best: dict[Clique, tuple[Resolution, float]] = {}
-        tables = model.project_many(list(self._questions))
-        for (pair, question), table in zip(self._questions.items(), tables, strict=True):
-            counts = np.rint(table.datavector()).astype(np.int64)
-            risks = [self._risk(pair, resolution, counts) for resolution in question.options]
-            least = int(np.argmin(risks))
-            without = risk(counts, self._start.counts(pair), question.options[least].query, 0.0)
-            best[pair] = question.options[least], float(max(risks[least] - without, 1))
-        return best
-
-    def _risk(self, pair: Clique, resolution: Resolution, counts: NDArray[np.int64]) -> int:
-        return risk(counts, self._start.counts(pair), resolution.query, self._questions[pair].stddev)
-
-
-# Chosen on made-up tables of wages and of normal variables, titanic and 8,000 records of adult; see bench/README.md.
-PRODUCTS = 0.05  # of rho, at most, for rank products
-_PRODUCT_NOISE = 0.01  # of the records: noise in a product that is low enough
-_BLUNT_PRODUCTS = 0.03  # of the records: noise in a product that is too high
-_MORE = 4  # most that one of a few products costs, as a multiple of its cost among all
-_LEVELS = 8  # of ranks on either side of the middle
-_CLEAR = 2.5  # standard deviations of noise, from which on a pair differs from an independent one
-_RANGE = Contrasts([2])  # a record changes its answer as it changes a product, of ranks from -1 to 1, at most
-_MAX_PAIRS = 2_000  # above it there are no products: the estimate would have a table for each
-
-
-def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> float:
-    """Return the budget for rank products of a share of the pairs."""
-    if n_pairs > _MAX_PAIRS or run.total == 0:
-        return 0.0
-    enough = part * n_pairs * (_stddev(run, 1.0) / (_PRODUCT_NOISE * total)) ** 2
-    return min(PRODUCTS * float(run.rho) * min(1.0, _MORE * part), enough)
-
-
-def _stddev(run: Run, rho: float) -> float:
-    """Return the standard deviation of noise in a product, of ranks from -1 to 1, that costs rho."""
-    return math.sqrt(run.table.privacy.squared_l2_sensitivity(_RANGE) / (2 * rho))
-
-
-class RankProducts:
-    """Sums over the records of the product of two attributes' ranks, for pairs whose other answers hide it.
-
-    Ranks run from -1 to 1 in the order of an attribute's groups, see `Values`: one record changes a sum by at most 1.
-
-    Parameters
-    ----------
-    start : Independent
-        Model that ranks follow from.
-    ordered : collection of str
-        Attributes whose neighbouring codes are alike.
-    """
-
-    def __init__(self, start: Independent, ordered: Collection[str]) -> None:
-        self._start = start
-        self._ranks = {a: _ranks(Values(shares, a in ordered)) for a, shares in start.shares.items()}
-
-    def measured(
-        self, run: Run, dependence: Mapping[Clique, Dependence], questions: Mapping[Clique, Question]
-    ) -> list[LinearMeasurement]:
-        """Measure the pairs that have more noise otherwise, or no other question, and may depend enough.
-
-        A product is no further from the independent model's than the L1 distance of the pair: where that is likely to
-        be within noise, nothing is measured. The fewer pairs are, the less noise each has.
-        """
-        total = self._start.total
-        noise: dict[Clique, float] = {}
-        for p, of_pair in dependence.items():
-            noise[p] = (
-                self._noise(p, questions[p]) if p in questions else float(2 * total * of_pair.mean(of_pair.distances))
-            )
-        ranked = sorted(noise, key=lambda p: -noise[p])
-        parts = [rho_of_products(run, len(ranked), total, n / len(ranked)) / n for n in range(1, len(ranked) + 1)]
-        most = [min(noise[p], _BLUNT_PRODUCTS * total) for p in ranked]
-        worth = [n for n, part in enumerate(parts, 1) if part > 0 and most[n - 1] > _stddev(run, part)]
-        if not worth:
-            return []
-        kept, rho = ranked[: worth[-1]], worth[-1] * parts[worth[-1] - 1]
-        ranks = {a: Matrix(self._ranks[a][None]) for a in {a for p in kept for a in p}}
-        queries = [Kronecker([ranks[a] for a in p]) for p in kept]
-        return run.table.measure_many(kept, queries, rho=Fraction(rho))
-
-    def telling(
-        self, products: Sequence[LinearMeasurement], measured_pairs: Collection[Clique]
-    ) -> list[LinearMeasurement]:
-        """Return the products for the estimate: of pairs that are measured, or clearly dependent."""
-        return [m for m in products if m.clique in measured_pairs or self._away(m) > _CLEAR]
-
-    def _away(self, product: LinearMeasurement) -> float:
-        """Return the distance of a product from the independent model's, in standard deviations of noise."""
-        expected = product.linear_map.matvec(self._start.counts(product.clique))
-        return abs(float(product.values[0] - expected[0])) / float(product.stddev)
-
-    def _noise(self, pair: Clique, question: Question) -> float:
-        """Return the noise in the product of a pair, computed from its measured sums."""
-        deviation = question.stddev
-        for attribute, groups in zip(pair, question.resolution.groups, strict=True):
-            shares = self._start.shares[attribute]
-            means = np.bincount(groups, shares * self._ranks[attribute]) / np.bincount(groups, shares)
-            deviation *= float(np.linalg.norm(means)) / _LEVELS
-        return deviation
-
-
-def _ranks(values: Values) -> NDArray[np.int64]:
-    """Return the ranks of an attribute's values, in the order of their groups, in integers from -8 to 8."""
-    first, last = values.below.min(), values.below.max()
-    ranks = (2 * values.below - first - last) / (last - first or 1.0)  # an attribute of one value is in no pair
-    return np.asarray(np.rint(_LEVELS * ranks), dtype=np.int64)
-
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _SINGLES_SHARE = 0.1  # of rho, for single attributes before the number of records is known; also their least
@@ -239,8 +75,11 @@ def wide(
        pair alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less.
     7. A model of these answers suggests resolutions and shares for the rest of the budget: the pairs are measured
        again.
-    8. One estimate explains all measurements. It starts from the independent model or, where that explains held-out
-       answers better, from an exact estimate of the pairs that depend most, as many as a small junction tree holds.
+    8. Before that, where budget and records are enough, a search for interactions that this model does not explain: see
+       `pypgm.mechanisms.interactions.Search`.
+    9. One estimate explains all measurements of attributes and pairs. It starts from the independent model or, where
+       that explains held-out answers better, from an exact estimate of the pairs that depend most, as many as a small
+       junction tree holds. Interactions that were found are fitted beside what it says.
 
     There may be hundreds of attributes: no junction tree has to hold all pairs.
 
@@ -251,8 +90,10 @@ def wide(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs, which leave
-        less error than the marginals themselves would. Single attributes are measured in any case.
+        Workload of whole marginals. Larger marginals count as all of their pairs, which leave less error than the
+        marginals themselves would, and interactions are searched for within them: with all triples, those of three
+        attributes. By default all pairs count, and interactions of up to seven attributes are searched for. Single
+        attributes are measured in any case.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
@@ -264,7 +105,7 @@ def wide(
     -------
     Release
         Model, measurements (attributes first, once to four times, then products of ranks, then pairs, twice or not at
-        all) and ledger.
+        all, then interactions) and ledger.
 
     Raises
     ------
@@ -293,6 +134,14 @@ def wide(
     product of both ranks. The estimate goes a little beyond the best fit to held-out answers, if that costs little of
     the fit: total variation hardly changes then, and associations shrink less.
 
+    The search compares sums over the records of products of signs, +1 or -1 for each value of some attributes, with the
+    model's. The parity of some columns, which no smaller set of them shows, is such a product. One exponential
+    mechanism picks the set of two to seven attributes whose sum is furthest, for at most a fiftieth of rho. The sum
+    itself is then measured, for at most a two-hundredth: unless it is beyond chance, noise and the error of the model,
+    the search ends, and what is left of rho is spent as without it. Else the interaction is measured in groups of
+    values, for at most a seventh of rho with all others, and the search goes on. Tables of counts without records, as
+    of databases, are not searched.
+
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
     most the root of P times that. One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is
     replaced). One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
@@ -319,16 +168,21 @@ def wide(
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
-    # 1. to 7. Pairs, and single attributes with the rest of the budget.
-    answers = _measure_pairs(run, weights, ordered, singles) if weights else _PairAnswers()
+    # 1. to 8. Pairs, interactions, and single attributes with the rest of the budget.
+    within = None if workload is None else list(map(run.domain.canonical, run.checked_workload(workload)))
+    answers = _measure_pairs(run, weights, ordered, singles, within) if weights else _Answers()
+    if weights and not answers.searched:
+        answers = _measure_sets_alone(run, ordered, singles, within, answers)
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
         _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
-    # 8. One estimate.
-    start = independent(run, singles, alone=not answers.followed)
+    # 9. One estimate.
+    start = independent(run, singles, alone=not answers.followed and not answers.followed_sets)
     known = [*denoised(start, singles), *answers.followed]
     model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
-    return run.release(model, [*singles, *answers.pairs], workload=workload, ordinal=ordinal)
+    if answers.followed_sets and not run.ended(model):
+        model = with_sets(run, known, answers.followed_sets, model)
+    return run.release(model, [*singles, *answers.pairs, *answers.sets], workload=workload, ordinal=ordinal)
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
@@ -368,22 +222,29 @@ def _parts(pairs: Mapping[Clique, float]) -> dict[Clique, float]:
     return {pair: power / whole for pair, power in powers.items()}
 
 
-class _PairAnswers(NamedTuple):
-    """Measurements of pairs, those among them for the estimate, and a model if it is the last."""
+class _Answers(NamedTuple):
+    """Measurements of pairs and of larger sets, those among them for the estimate, and a model if it is the last."""
 
     pairs: Sequence[LinearMeasurement] = ()
     followed: Sequence[LinearMeasurement] = ()
+    sets: Sequence[LinearMeasurement] = ()
+    followed_sets: Sequence[LinearMeasurement] = ()
     last: _Model | None = None
+    searched: bool = False
 
 
 def _measure_pairs(
-    run: Run, weights: Mapping[Clique, float], ordered: Collection[str], singles: list[LinearMeasurement]
-) -> _PairAnswers:
+    run: Run,
+    weights: Mapping[Clique, float],
+    ordered: Collection[str],
+    singles: list[LinearMeasurement],
+    within: Sequence[Clique] | None,
+) -> _Answers:
     """Measure single attributes again, then the pairs that are worth their noise, if any."""
     total = total_of(run, singles)
     share, rho = _share(run, weights, total), _rho_of_screen(run, len(weights), total)
     if share >= _ALL_SINGLES or rho == 0:
-        return _PairAnswers()
+        return _Answers()
     # 1. Single attributes, with the share that the number of records suggests.
     _measure_again(run, singles, run.rho * Fraction(share - _SINGLES_SHARE))
     start = independent(run, singles)
@@ -399,12 +260,14 @@ def _measure_pairs(
     products = ranks.measured(run, dependences, questions) if lines > 0 else []
     telling = ranks.telling(products, questions)
     if not questions:
-        return _PairAnswers(products, telling)
+        return _Answers(products, telling)
     # 3. The forecast share of single attributes.
     _measure_again(run, singles, Fraction(more))
-    # 5. to 7. The chosen pairs.
-    pairs, last = _measure_asked(run, weights, questions, singles, telling)
-    return _PairAnswers([*products, *pairs], [*telling, *pairs], last)
+    # 5. to 8. The chosen pairs, and interactions beyond them.
+    search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
+    pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search)
+    known = [*telling, *pairs]
+    return _Answers([*products, *pairs], known, search.measured, search.followed, last, searched=True)
 
 
 def _measure_asked(
@@ -412,7 +275,9 @@ def _measure_asked(
     weights: Mapping[Clique, float],
     questions: Mapping[Clique, Question],
     singles: Sequence[LinearMeasurement],
+    *,
     telling: Sequence[LinearMeasurement],
+    search: Search,
 ) -> tuple[list[LinearMeasurement], _Model | None]:
     """Measure the chosen pairs with the rest of the budget; return a model if it is the last."""
     start = independent(run, singles)
@@ -426,18 +291,41 @@ def _measure_asked(
         return _measure(run, chosen, worth, _left(run)), None
     pairs = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK)
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
-    # Dependence that is weak beside this noise may be worth measuring with less: it must not be shrunk away.
-    rough = run.fit(known, start.model(run.domain), _ROUGH_TIME, anyway=True)
+
+    def fit(sets: Sequence[LinearMeasurement]) -> _Model:
+        # Dependence that is weak beside this noise may be worth measuring with less: it must not be shrunk away.
+        return run.fit([*known, *sets], start.model(run.domain), _ROUGH_TIME, anyway=True)
+
+    rough = fit([])
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
         # 7. The resolutions that this model suggests.
         suggested = choices.suggested(rough)
+        # 8. Interactions that it does not explain.
+        if search.can_tell and not run.ended(rough):
+            search.go(rough, pairs, list(questions), fit)
     except KeyboardInterrupt:
         mark_interrupted(rough)
     chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}
     worth |= {pair: weights[pair] * gain for pair, (_, gain) in suggested.items()}
     pairs += _measure(run, chosen, worth, _left(run))
     return pairs, rough if run.ended(rough) else None
+
+
+def _measure_sets_alone(
+    run: Run,
+    ordered: Collection[str],
+    singles: Sequence[LinearMeasurement],
+    within: Sequence[Clique] | None,
+    answers: _Answers,
+) -> _Answers:
+    """Measure interactions, of pairs as well, where noise would hide each pair of the workload."""
+    start = independent(run, singles)
+    known = [*run.given, *denoised(start, singles), *answers.followed]
+    search = Search(run, start, ordered, within)
+    if search.can_tell:
+        search.go(None, (), [m.clique for m in known], lambda sets: run.fit([*known, *sets], start.model(run.domain)))
+    return answers._replace(sets=search.measured, followed_sets=search.followed)
 
 
 def _rho_of_screen(run: Run, n_pairs: int, total: float) -> Fraction:
