@@ -11,6 +11,7 @@
 #include "core/simd/logistic_kernels.hpp"  // logistic regressions on integers
 #include "core/simd/message_kernels.hpp"   // loops of belief propagation
 #include "core/simd/path_kernels.hpp"      // loops of accelerated descent
+#include "core/simd/record_kernels.hpp"    // rows of tables of excess counts
 #include "core/simd/reduce.hpp"            // sums, maxima and log-sum-exp over a Layout
 #include "core/simd/sign_kernels.hpp"      // counts of the bits of products of signs
 #include "core/simd/spin_kernels.hpp"      // heat-bath sweeps of binary pairwise models
