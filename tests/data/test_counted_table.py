@@ -87,6 +87,18 @@ def test_releases_are_those_of_the_records(form, seed):
             )
 
 
+def test_learners_and_resumed_releases_take_counts():
+    raw = records(0)
+    data, how = closed(raw), {"epsilon": 1, "unsafe_seed": 2}
+    one, other = (pypgm.bayes.learn_private(t, [("a", "sex"), ("a", "c")], **how) for t in (data, Own(raw)))
+    assert one.ledger.lines == other.ledger.lines
+    same_releases(other, one)
+    one, other = (pypgm.mechanisms.mst(t, epsilon=1, delta=1e-9, unsafe_seed=2) for t in (data, Own(raw)))
+    again = other.resume(Own(raw), pypgm.Budget(epsilon=2, delta=1e-9))
+    more = pypgm.mechanisms.mst(again, measurements=other.measurements)
+    assert len(more.measurements) > len(one.measurements)
+
+
 def test_cells_may_have_the_shape_of_their_table():
     raw = records(0)
     cliques = [("c", "a"), ("sex",), (), ("a", "sex", "c")]
