@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from collections import Counter
 from pathlib import Path
 
@@ -220,6 +222,17 @@ def test_a_table_that_changed_is_refused(monkeypatch):
             table.measure(("a", "sex"), rho=0.1)
         own.raw = records(0)
         table.measure(("a", "c"), rho=0.1)
+
+
+@pytest.mark.parametrize("schema", [None, OPEN])
+def test_a_release_holds_no_table(schema):
+    own = Own(records(0))
+    gone = weakref.ref(own)
+    release = pypgm.synthesize(own, schema, epsilon=1, delta=1e-9)
+    del own
+    gc.collect()
+    assert gone() is None
+    assert len(release.measurements)
 
 
 def test_known_counts_need_no_other_call(monkeypatch):
