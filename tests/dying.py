@@ -120,7 +120,7 @@ def met(fault, rng, n_lines, seconds, *of_run):
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
     elif fault == "memory":
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + rng.randint(0, 1 << 21), resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (used + rng.randint(0, 1 << 16), resource.RLIM_INFINITY))
     elif fault == "clocks":
         jumping(rng)
     elif fault == "failing rename":
