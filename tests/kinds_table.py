@@ -114,13 +114,17 @@ def in_engine(engine, raw, folder):
     return engine.opened(engine.made(kinds, rows))
 
 
+NUMBERS = {"BIGINT": "INTEGER", "SMALLINT": "INTEGER", "DOUBLE PRECISION": "REAL", "BOOLEAN": "BOOLEAN"}
+OWN = {
+    "sqlite": dict.fromkeys((sql for _, _, sql, _ in COLUMNS.values()), "TEXT") | NUMBERS,
+    "clickhouse": {"DATE": "Date32", "TIMESTAMP": "DateTime64(6)"},  # its DATE begins in 1970
+}
+"""Types of engines that have others than the standard's, or mean others by their names."""
+
+
 def _kind(engine, name):
     kind = COLUMNS[name][2]
-    if engine != "sqlite":
-        return kind
-    return {"BIGINT": "INTEGER", "SMALLINT": "INTEGER", "DOUBLE PRECISION": "REAL", "BOOLEAN": "BOOLEAN"}.get(
-        kind, "TEXT"
-    )
+    return OWN.get(engine, {}).get(kind, kind)
 
 
 def _sql(value, engine, name):
@@ -133,7 +137,7 @@ def _sql(value, engine, name):
     if isinstance(value, float) and engine == "sqlite":
         return {"nan": "NULL", "inf": "9e999", "-inf": "-9e999"}.get(repr(value), repr(value))
     text = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(value), str(value)).replace("'", "''")
-    return f"'{text}'" if isinstance(value, str) or engine == "sqlite" else f"CAST('{text}' AS {COLUMNS[name][2]})"
+    return f"'{text}'" if isinstance(value, str) or engine == "sqlite" else f"CAST('{text}' AS {_kind(engine, name)})"
 
 
 class Own:

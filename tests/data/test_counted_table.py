@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from collections import Counter
 from pathlib import Path
 
@@ -85,6 +87,18 @@ def test_releases_are_those_of_the_records(form, seed):
             same_releases(
                 pypgm.synthesize(own, *given, epsilon=1, delta=1e-9, mechanism=name, unsafe_seed=seed, **more), expected
             )
+
+
+def test_learners_and_resumed_releases_take_counts():
+    raw = records(0)
+    data, how = closed(raw), {"epsilon": 1, "unsafe_seed": 2}
+    one, other = (pypgm.bayes.learn_private(t, [("a", "sex"), ("a", "c")], **how) for t in (data, Own(raw)))
+    assert one.ledger.lines == other.ledger.lines
+    same_releases(other, one)
+    one, other = (pypgm.mechanisms.mst(t, epsilon=1, delta=1e-9, unsafe_seed=2) for t in (data, Own(raw)))
+    again = other.resume(Own(raw), pypgm.Budget(epsilon=2, delta=1e-9))
+    more = pypgm.mechanisms.mst(again, measurements=other.measurements)
+    assert len(more.measurements) > len(one.measurements)
 
 
 def test_cells_may_have_the_shape_of_their_table():
@@ -208,6 +222,17 @@ def test_a_table_that_changed_is_refused(monkeypatch):
             table.measure(("a", "sex"), rho=0.1)
         own.raw = records(0)
         table.measure(("a", "c"), rho=0.1)
+
+
+@pytest.mark.parametrize("schema", [None, OPEN])
+def test_a_release_holds_no_table(schema):
+    own = Own(records(0))
+    gone = weakref.ref(own)
+    release = pypgm.synthesize(own, schema, epsilon=1, delta=1e-9)
+    del own
+    gc.collect()
+    assert gone() is None
+    assert len(release.measurements)
 
 
 def test_known_counts_need_no_other_call(monkeypatch):

@@ -121,7 +121,7 @@ def test_duckdb(folder, expected):
     assert [m.values.tolist() for m in release.measurements] == [m.values.tolist() for m in other.measurements]
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", [name for name in ENGINES if name != "mysql"])  # which has no NaN and no booleans
 def test_engines(folder, expected, name):
     with closing(ENGINES[name](pytest.importorskip("ibis"))) as engine:
         same(kinds.in_engine(engine, RAW, folder / "parquet"), expected)
