@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, cast
 
 from pypgm._base.clock import standing_still
 from pypgm._base.pauses import Pauses, with_limit
+from pypgm._base.progress import Bar
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.open_columns import OpenSet
 from pypgm.data.schema.schema import OpenSchema, Schema, as_any_schema
@@ -195,6 +196,10 @@ def prepared(
     with table_checked(), pauses:
         held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
     layout, close = held[0].layout, held[0].close
+    if call.get("progress") and (note := held[0].note):
+        bar = Bar("reading")
+        bar.show(lambda: note)
+        bar.close()
 
     def settled(schema: OpenSchema) -> R:
         with reserved(call.get("account"), budget, _released_name(learner)) as run:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from pypgm._base.memory import fits
 from pypgm.data.columns.values import Values
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, as_schema
@@ -32,6 +33,7 @@ from pypgm.data.sources.source import (
     FileList,
     FrameTable,
     JsonFile,
+    LazyFrame,
     ParquetFile,
     Relation,
     Source,
@@ -39,6 +41,8 @@ from pypgm.data.sources.source import (
 )
 from pypgm.data.sources.streamed import StreamedTable, in_pieces
 from pypgm.data.sources.table import csv_names, read_source
+
+_PARTS = 2  # a table is read whole if it takes no more than this part of the memory that a structure may take
 
 Records: TypeAlias = Dataset | StreamedTable | EngineTable | ForeignTable
 """Kinds of tables that a mechanism counts."""
@@ -58,12 +62,15 @@ class Opened:
         Layout of synthetic records.
     close : callable
         Closes the file of this table; no records can be had after it.
+    note : str
+        How the table is read, if that is otherwise than whole.
     """
 
     records: Callable[[Schema], Records]
     values: Mapping[str, Values] | OpenValues = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     close: Callable[[], object] = lambda: None
+    note: str = ""
 
 
 def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = False) -> Opened:
@@ -133,15 +140,35 @@ def _held(
 
 
 def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    if not fits(_PARTS * source.n_bytes(schema), None):
+        return _in_pieces(source, schema, ignore_extra)
     codes, values = read_source(source, schema, ignore_extra=ignore_extra)
+    return _held(schema, codes, values, _layout_of(source, schema, ignore_extra))
+
+
+def _in_pieces(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    table = in_pieces(source, schema, ignore_extra)
+    made = _counted(table, _layout_of(source, schema, ignore_extra))
+    return replace(made, note=f"{source.name} is read in pieces, as it may not fit in memory")
+
+
+def _counted(table: StreamedTable, layout: Layout) -> Opened:
+    """Return a table that is counted in pieces, with the values of its open columns if it has any."""
+    if table.open_schema is None:
+        return Opened(lambda _: table, layout=layout)
+    return Opened(table.again, streamed_values(table, table.open_schema), layout)
+
+
+def _layout_of(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Layout:
+    """Return the layout of a table in files, with that of the first one's lines if they are CSV."""
     first = source.files[0] if isinstance(source, FileList) else source
     if isinstance(first, JsonFile):  # the order of names is the records' own
-        return _held(schema, codes, values, Layout())
+        return Layout()
     if not isinstance(first, CsvFile):
-        return _held(schema, codes, values, first.layout)
+        return first.layout
     names = csv_names(first, schema.provisional, ignore_extra)
     dialect = first.dialect.written._replace(encoding=names.encoding)
-    return _held(schema, codes, values, Layout(types=dict.fromkeys(names, ""), dialect=dialect, crlf=names.crlf))
+    return Layout(types=dict.fromkeys(names, ""), dialect=dialect, crlf=names.crlf)
 
 
 def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
@@ -156,10 +183,8 @@ def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra:
     if (of_table or table.schema) != (schema if of_table is not None else as_schema(schema)):
         raise ValueError("the table is counted by another schema than the given one")
     known = getattr(table, "source", None)
-    layout = Layout() if known is None else known.layout
-    if of_table is not None:
-        return Opened(table.again, streamed_values(table, of_table), layout)
-    return Opened(lambda _: table, layout=layout)
+    layout = Layout() if known is None else _layout_of(known, table.schema, ignore_extra=True)
+    return _counted(table, layout) if of_table is not None else Opened(lambda _: table, layout=layout)
 
 
 def _records(source: EncodedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
@@ -190,10 +215,7 @@ def _database(source: DatabaseTable, schema: Schema | OpenSchema, ignore_extra: 
 
 
 def _relation(source: Relation, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    table = in_pieces(source, schema, ignore_extra)
-    if isinstance(schema, OpenSchema):
-        return Opened(table.again, streamed_values(table, schema), source.layout)
-    return Opened(lambda _: table, layout=source.layout)
+    return _counted(in_pieces(source, schema, ignore_extra), source.layout)
 
 
 def _engine(source: EngineQuery, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
@@ -210,7 +232,8 @@ _READERS: Mapping[type[Source], Callable[[Any, Schema | OpenSchema, bool], Opene
     JsonFile: _read,
     Workbook: _read,
     FileList: _read,
-    ArrowDataset: _read,
+    ArrowDataset: _in_pieces,
+    LazyFrame: _in_pieces,
     CountedRecords: _in_place,
     DatabaseTable: _database,
     Relation: _relation,

@@ -52,6 +52,12 @@ def types_in(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - of a packag
         return file.types
 
 
+def rows_in(path: str | os.PathLike[str]) -> int:
+    """Return the number of records of a Parquet file, as its footer states it."""
+    with _opened(path) as file:
+        return file.n_rows
+
+
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
     """Open a Parquet file."""
@@ -87,6 +93,11 @@ class _Parquet:
             yield piece
         if left != 0:  # a column that ends early ends all, without a word
             raise self._damaged()
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records in the footer."""
+        return self.step(lambda: int(self._file.metadata.num_rows))
 
     @property
     def types(self) -> Any:  # noqa: ANN401

@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,14 +24,19 @@ from pypgm.data.sources.frames import Frame, as_columns, collected, imported
 from pypgm.data.sources.header_lines import lines_hint
 from pypgm.data.sources.json_lines import is_json, json_names, json_pieces
 from pypgm.data.sources.layout import Layout, layout_of
-from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, types_in
+from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, rows_in, types_in
 from pypgm.data.sources.paths import is_several, places_of
 from pypgm.data.sources.type_values import values_in_arrow, values_of_types
 from pypgm.data.sources.versions import footer_digest, size_and_time
 from pypgm.data.sources.workbook import is_workbook, sheet_rows
 from pypgm.domain import Label, first_repeat, listed
 
+if TYPE_CHECKING:
+    from pypgm.data.schema.schema import OpenSchema, Schema
+
 _ROWS = 8192  # of a piece
+_UNPACKED = 10  # times the size of a file in gzip
+_RAW = 100  # bytes of a raw value as an object
 _PLAIN = re.compile(r"u?int\d+|bool")  # types of NumPy, and of pandas, that have no missing value
 
 
@@ -72,6 +77,11 @@ class Source(ABC):
     def version(self) -> object:
         """Sizes, times and footers of its files, which differ once a file was written again; None without files."""
         return None
+
+    def n_bytes(self, schema: Schema | OpenSchema) -> int:
+        """Return about how many bytes its records take by a schema, found without reading any; 0 if unknown."""
+        del schema
+        return 0
 
     @property
     @abstractmethod
@@ -124,6 +134,11 @@ class _File(Source):
         """Return columns of some records, and those that folders name; a column of the file comes first."""
         more = {name: [value] * n_rows for name, value in self.values.items()}
         return {**columns, **{name: texts for name, texts in more.items() if name not in columns}} if more else columns
+
+    def n_bytes(self, schema: Schema | OpenSchema) -> int:
+        """Return the bytes of the records that a file of this size has at most, where each value takes two of it."""
+        size = size_and_time(self.name)[0] * (_UNPACKED if self.name.endswith(".gz") else 1)
+        return size // (2 * max(1, len(self.layout.types))) * _row_bytes(schema)
 
     @property
     def path(self) -> str:
@@ -262,6 +277,10 @@ class ParquetFile(_File, _TypedByArrow):
         for name in self.values:
             types = types if name in types.names else types.append(types.field(0).with_name(name).with_type(text))
         return types
+
+    def n_bytes(self, schema: Schema | OpenSchema) -> int:
+        """Return the bytes of as many records as its footer states."""
+        return rows_in(self.name) * _row_bytes(schema)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
         """Yield about `rows` records at a time."""
@@ -407,6 +426,46 @@ class FrameTable(Source):
             yield {name: columns[name][start : start + rows] for name in names or columns}
 
 
+class LazyFrame(FrameTable):
+    """A lazy frame of polars or dask, which is computed in pieces each time that it is read."""
+
+    @property
+    def _is_dask(self) -> bool:
+        return hasattr(self.frame, "partitions")
+
+    @cached_property
+    def _example(self) -> FrameTable:
+        """A frame of the same columns without records."""
+        empty = (lambda: self.frame._meta) if self._is_dask else self.frame.collect_schema().to_frame
+        return FrameTable(guarded("reading the types of the frame", empty))
+
+    @property
+    def layout(self) -> Layout:
+        """Names and types of the columns."""
+        return self._example.layout
+
+    @property
+    def categories(self) -> Mapping[str, Sequence[Label]]:
+        """Values of the columns of an enumeration of polars."""
+        return self._example.categories
+
+    @property
+    def complete(self) -> frozenset[str]:
+        """Columns whose type lets no value be missing."""
+        return self._example.complete
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
+        """Yield about `rows` records at a time, of dask a partition."""
+        wanted = list(self.layout.types if names is None else names)
+        yield from map(as_columns, guarded_pieces("collecting the frame", lambda: self._parts(wanted, rows)))
+
+    def _parts(self, names: list[str], rows: int) -> Iterator[Any]:
+        if self._is_dask:
+            return (part[names].compute() for part in self.frame.partitions)
+        pieces: Iterator[Any] = self.frame.select(names).collect_batches(chunk_size=rows, maintain_order=True)
+        return pieces
+
+
 class EncodedRecords(FrameTable):
     """Records that are encoded already: they have no types."""
 
@@ -502,6 +561,10 @@ class FileList(Source):
         """Columns whose type lets no value be missing in any file."""
         return frozenset.intersection(*(file.complete for file in self.files))
 
+    def n_bytes(self, schema: Schema | OpenSchema) -> int:
+        """Return the bytes of the records of all files."""
+        return sum(file.n_bytes(schema) for file in self.files)
+
     @property
     def lines_hint(self) -> str:
         """Hint at lines of the first file that look like no records."""
@@ -554,6 +617,8 @@ def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMM
         kind = EngineQuery
     elif type(source).__module__ == "pyarrow._dataset" and hasattr(source, "to_batches"):
         kind = ArrowDataset
+    elif package in {"dask", "polars"} and (hasattr(source, "partitions") or hasattr(source, "collect_batches")):
+        kind = LazyFrame
     elif hasattr(type(source), "n_records"):
         kind = EncodedRecords if isinstance(source, Dataset) else CountedRecords
     return kind(source, dialect)
@@ -599,6 +664,13 @@ def value_texts(table: str, name: str, values: Values) -> list[str]:
     if None in texts:
         raise ValueError(f"{table}: column {name!r} has bytes that are no text in UTF-8")
     return [text or "" for text in texts]
+
+
+def _row_bytes(schema: Schema | OpenSchema) -> int:
+    """Return the bytes that a record takes while its codes are put together, and the raw values of open columns."""
+    return sum(2 * np.dtype(column.dtype).itemsize for column in schema.provisional.reading.values()) + (
+        _RAW * len(schema.open)
+    )
 
 
 def _not_nullable(types: Any) -> frozenset[str]:  # noqa: ANN401 - of a package that may be missing

@@ -226,7 +226,7 @@ def scan(
 
     Parameters
     ----------
-    source : path, sequence of paths, DuckDB relation, pyarrow dataset or data frame
+    source : path, sequence of paths, DuckDB relation, pyarrow dataset or data frame, lazy or not
         Parquet files, each read by its own types, or CSV files with a header, plain or compressed with gzip, read as
         `read_table` does; a ``*`` in a path stands for all that fit, and a folder for all below it. Folders as
         ``month=01`` give columns of text to the files in them. Or any relation of an open connection:
