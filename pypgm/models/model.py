@@ -726,10 +726,42 @@ class Model(Shown, Stored, Generic[Table]):
     ) -> Callable[[int, int], Iterator[Block]]:
         """Return a function of two block numbers, which yields the blocks from one up to the other.
 
-        The blocks have `size` records each, `rows` in all. A block depends on the seed and its number alone, and takes
-        little memory. All blocks together are such records as `synthetic_data` draws: the counts of the cliques are
-        rounded once for all of them (see `RecordBlocks`). Each block is refined by itself, to the same share of its
-        records as all of them would be: distances of blocks from the same marginals do not add up.
+        A block depends on the seed and its number alone, and takes little memory. All blocks together are such records
+        as `synthetic_data` draws: the counts of the cliques are rounded once for all of them. Each block is refined by
+        itself, to the same share of its records as all of them would be: distances of blocks from the same marginals
+        do not add up.
+
+        Parameters
+        ----------
+        rows : int
+            Records of all blocks.
+        seed : int
+            Non-negative.
+        evidence : mapping, optional
+            See `project`.
+        size : int
+            Records of a block; the last one has what is left.
+
+        Returns
+        -------
+        callable
+            Its blocks have their records, ``data``, and ``rng``, the generator of what is drawn for them after that.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ValueError
+            If there are more than 2,147,483,647 rows.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> domain = pypgm.Domain({"a": 2, "b": 2})
+        >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("a", "b")]), total=8.0)
+        >>> between = model.blocks(1000, seed=0, size=300)
+        >>> [len(block.data) for block in between(0, 4)]
+        [300, 300, 300, 100]
         """
         clock = Clock()
         tree, tables, targets = self._drawn_from(rows, evidence, clock)

@@ -15,7 +15,7 @@ import pytest
 import pypgm
 from pypgm import cli
 from pypgm.cli import place as places
-from pypgm.cli import synth as verb
+from pypgm.files.record_table import RecordTable
 
 DATA = pypgm.Dataset({"a": [0, 1] * 50, "b": [0, 1, 1, 0] * 25}, pypgm.Domain({"a": 2, "b": ["F", "M"]}))
 SYNTH = ["synth", "people.csv", "--domain", "domain.json", "--epsilon", "1", "--delta", "1e-9", "--out", "out.csv"]
@@ -67,7 +67,7 @@ def test_what_goes_wrong_after_paying_names_release_and_way_on(folder, monkeypat
     def broken(*_, **__):
         raise error
 
-    monkeypatch.setattr(verb, "write_table", broken)
+    monkeypatch.setattr(RecordTable, "write", broken)
     assert cli.main([*SYNTH, "--quiet"]) == (5 if isinstance(error, KeyboardInterrupt) else 6)
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -179,7 +179,7 @@ def test_fewer_than_one_expected_record_is_told(folder, capsys):
     ("more", "message"),
     [
         (["--rows", "-5"], "--rows: needs a number of records"),
-        (["--rows", "100000000000000"], "GiB of memory, the limit is"),
+        (["--rows", "100000000000000"], "at most 2,147,483,647 records are drawn"),
         (["--given", "b=X"], "'b' needs one of 'F', 'M'"),
         (["--out", "people.pgm"], "overwritten"),
         (["--seed", "x"], "--seed"),

@@ -57,6 +57,7 @@ DRAWS_RECORDS = {
     "sample",
     "synthetic_data",
     "texts",
+    "to_batches",
     "to_frame",
     "write",
     "write_table",
