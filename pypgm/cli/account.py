@@ -10,6 +10,7 @@ from typing import Any
 from pypgm._base.terminal import laid_out, terminal_width
 from pypgm.cli.arguments import Verbs, add_verb, as_number, as_rows
 from pypgm.cli.printing import present
+from pypgm.cli.spelling import spelled
 from pypgm.privacy.account import Account
 from pypgm.privacy.account_rows import MOST_FITTING
 from pypgm.privacy.account_use import paid_for
@@ -112,7 +113,10 @@ def _budget(arguments: argparse.Namespace) -> Budget:
 def _create(arguments: argparse.Namespace) -> None:
     how: dict[str, Any] = {"table": arguments.table, "person": arguments.person, "neighbours": arguments.neighbours}
     account = Account(arguments.account, budget=_budget(arguments), **how)
-    lines = [f"{account.name} has {account.budget!r}", "next  pypgm synth with --account and the same name"]
+    lines = [
+        spelled(f"{account.name} has {account.budget!r}", ()),
+        "next  pypgm synth with --account and the same name",
+    ]
     present(arguments, _state(account), lines)
 
 
@@ -131,7 +135,7 @@ def _show(arguments: argparse.Namespace) -> None:
     account = Account(arguments.account)
     facts = _state(account)
     unit, limit = facts["unit"], short(Fraction(facts["limit"]))
-    rows = [("account", f"{facts['name']}, {facts['state']}: {account.budget!r}")]
+    rows = [("account", spelled(f"{facts['name']}, {facts['state']}: {account.budget!r}", ()))]
     rows += [(name, f"{short(Fraction(facts[name]))} of {unit} {limit}") for name in ("spent", "reserved", "remaining")]
     rows += [("more runs", _more_text(account, **facts["more_runs"]))] if "more_runs" in facts else []
     rows += [
@@ -171,7 +175,7 @@ def _settle(arguments: argparse.Namespace) -> None:
 def _widen(arguments: argparse.Namespace) -> None:
     account = Account(arguments.account)
     account.widen(_budget(arguments), by=arguments.by, why=arguments.why)
-    present(arguments, _state(account), [f"{account.name} has {account.budget!r}"])
+    present(arguments, _state(account), [spelled(f"{account.name} has {account.budget!r}", ())])
 
 
 def _close(arguments: argparse.Namespace) -> None:

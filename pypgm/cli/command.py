@@ -19,6 +19,7 @@ from pypgm.cli.arguments import Parser
 from pypgm.cli.claim import TakenError
 from pypgm.cli.log import Log
 from pypgm.cli.printing import json_text, tell
+from pypgm.cli.spelling import spelled
 from pypgm.cli.stopping import STOPPING
 from pypgm.cli.synth import PaidError
 from pypgm.errors import (
@@ -123,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = _parsed(sys.argv[1:] if argv is None else argv)
             arguments.steps = Log(getattr(arguments, "log", None))
             with warnings.catch_warnings():
-                warnings.showwarning = lambda message, *_, **__: _print_message(message)
+                warnings.showwarning = lambda message, *_, **__: _print_message(spelled(f"{message}", vars(arguments)))
                 for said in (DraftWarning, WeakGuaranteeWarning):  # the release itself says so too
                     warnings.simplefilter("ignore", said)
                 # A command ended by Ctrl-C hands out nothing, and says so.
@@ -132,6 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
+            message = spelled(message, vars(arguments))
             if isinstance(error, PaidError):
                 message = f"{message or 'the reader of the output has closed it'}; {error}"
             if message:
@@ -169,9 +171,9 @@ def _joined(argv: Sequence[str]) -> list[str]:
     return joined
 
 
-def _print_message(message: Warning | str) -> None:
+def _print_message(message: str) -> None:
     """Write a warning or an error as one line."""
-    tell([f"pypgm: {' '.join(str(message).split())}"])
+    tell([f"pypgm: {' '.join(message.split())}"])
 
 
 def _print_json(arguments: argparse.Namespace, status: int, message: str) -> None:

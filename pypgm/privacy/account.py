@@ -341,7 +341,7 @@ class Account:
             amount = price(kept, head.budget, left, earlier[0])
             delta = kept.reserved_delta - earlier[1]
             check_left(head, runs, amount, left, "")
-            check_left(head, runs, delta, left_delta, " in probabilities of failure (reserved_delta of its budget)")
+            check_left(head, runs, delta, left_delta, " in probabilities of failure, which its budget has to reserve")
             run = len(runs) + 1
             kinds = {"run": run, "token": token, "key": key, "what": what, "day": today()}
             kinds |= {"budget": json.dumps(arguments_of(kept)), "amount": str(amount), "delta": str(delta)}
