@@ -1,5 +1,6 @@
 // Bindings of record sampling; checks of steps and tables.
 #include <algorithm>
+#include <variant>
 
 #include "bindings.hpp"
 #include "core/records/sampling.hpp"
@@ -62,12 +63,16 @@ void draw(Sampler& self, const Array<double>& table, std::vector<std::size_t> at
   self.run([&](RecordSampler& sampler) { sampler.draw(step); }, operations);
 }
 
-Array<std::uint32_t> take_column(Sampler& self, std::size_t attribute) {
+/// An array of the smallest type.
+using CodeArray = std::variant<Array<std::int8_t>, Array<std::int16_t>, Array<std::int32_t>>;
+
+CodeArray take_column(Sampler& self, std::size_t attribute) {
   return self.look([&](RecordSampler& sampler) {
     if (attribute >= sampler.n_attributes()) {
       throw py::value_error("attribute " + std::to_string(attribute) + " is out of range");
     }
-    return array_of(sampler.take_column(attribute));
+    return std::visit([](const auto& codes) -> CodeArray { return array_of(codes); },
+                      sampler.take_column(attribute));
   });
 }
 
