@@ -86,7 +86,7 @@ def main() -> None:
 def _later_pass(rows: int) -> str:
     """Return what a pass over 16 Parquet files takes when the table is opened, and later, from its codes."""
     rng = np.random.default_rng(0)
-    texts, numbers = [f"v{i}" for i in range(12)], Integer(0, 99, width=10)
+    texts, numbers = [f"v{i}" for i in range(12)], pypgm.data.Integer(0, 99, width=10)
     schema = pypgm.Schema({f"c{i}": numbers if i % 3 else pypgm.data.Categorical(texts) for i in range(12)})
     columns = {a: rng.integers(0, 100, rows) if i % 3 else rng.choice(texts, rows) for i, a in enumerate(schema.domain)}
     with tempfile.TemporaryDirectory() as folder:

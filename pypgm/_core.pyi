@@ -667,7 +667,9 @@ class RecordSampler:
         """
         Draw the attributes of a table that are not in its separator, given the separator.
         """
-    def take_column(self, attribute: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.uint32]:
+    def take_column(
+        self, attribute: typing.SupportsInt | typing.SupportsIndex
+    ) -> numpy.typing.NDArray[numpy.int8] | numpy.typing.NDArray[numpy.int16] | numpy.typing.NDArray[numpy.int32]:
         """
         The values drawn of an attribute, which is then as if it had not been drawn.
         """

@@ -1,6 +1,7 @@
 // Bindings of record sampling; checks of steps and tables.
 #include <algorithm>
 #include <numeric>
+#include <variant>
 
 #include "bindings.hpp"
 #include "core/records/sampling.hpp"
@@ -118,12 +119,16 @@ Array<std::int32_t> draw_table_counts(const Array<double>& table, std::vector<st
   return array_of(watched(brief, [&] { return draw_counts(step, view(present), rows, seed); }));
 }
 
-Array<std::uint32_t> take_column(Sampler& self, std::size_t attribute) {
+/// An array of the smallest type.
+using CodeArray = std::variant<Array<std::int8_t>, Array<std::int16_t>, Array<std::int32_t>>;
+
+CodeArray take_column(Sampler& self, std::size_t attribute) {
   return self.look([&](RecordSampler& sampler) {
     if (attribute >= sampler.n_attributes()) {
       throw py::value_error("attribute " + std::to_string(attribute) + " is out of range");
     }
-    return array_of(sampler.take_column(attribute));
+    return std::visit([](const auto& codes) -> CodeArray { return array_of(codes); },
+                      sampler.take_column(attribute));
   });
 }
 

@@ -194,13 +194,15 @@ TEST_CASE("a sampler draws by the table, deterministically") {
   const auto draw = [&pair](std::uint64_t seed) {
     RecordSampler sampler(100, 2, seed);
     sampler.draw({pair, {0, 1}, {2, 2}, {0, 0}, {0, 1}});
-    std::vector<std::uint32_t> codes;
-    for (std::size_t i = 0; i < 100; ++i) codes.push_back(2 * sampler.column(0)[i] + sampler.column(1)[i]);
+    const auto& first = std::get<std::vector<std::int8_t>>(sampler.column(0));
+    const auto& second = std::get<std::vector<std::int8_t>>(sampler.column(1));
+    std::vector<int> codes;
+    for (std::size_t i = 0; i < 100; ++i) codes.push_back(2 * first[i] + second[i]);
     return codes;
   };
-  const std::vector<std::uint32_t> codes = draw(1);
+  const std::vector<int> codes = draw(1);
   std::vector<int> counts(4);
-  for (const std::uint32_t code : codes) ++counts[code];
+  for (const int code : codes) ++counts[static_cast<std::size_t>(code)];
   CHECK(counts == std::vector<int>{10, 20, 30, 40});
   CHECK(codes == draw(1));
   CHECK(codes != draw(2));
@@ -211,11 +213,11 @@ TEST_CASE("a column that is taken is no longer drawn") {
   const std::vector<double> table{1, 1};
   sampler.draw({table, {0}, {2}, {0}, {1}});
   CHECK(sampler.is_drawn(0, 2));
-  std::vector<std::uint32_t> column = sampler.take_column(0);
+  auto column = std::get<std::vector<std::int8_t>>(sampler.take_column(0));
   std::ranges::sort(column);
-  CHECK(column == std::vector<std::uint32_t>{0, 1});
+  CHECK(column == std::vector<std::int8_t>{0, 1});
   CHECK(!sampler.is_drawn(0, 2));
-  CHECK(sampler.column(0).empty());
+  CHECK(std::get<std::vector<std::int8_t>>(sampler.column(0)).empty());
 }
 
 TEST_CASE("a sampler refuses a table that excludes what is drawn") {

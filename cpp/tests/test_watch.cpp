@@ -74,7 +74,7 @@ TEST_CASE("an abandoned sampler draws nothing") {
   sampler.draw({table, {0}, {2}, {0}, {0}}, watch);
   CHECK(!sampler.is_drawn(0, 2));
   sampler.draw({table, {0}, {2}, {0}, {0}});
-  CHECK(sampler.column(0).size() == 3);
+  CHECK(std::get<std::vector<std::int8_t>>(sampler.column(0)).size() == 3);
 }
 
 TEST_CASE("what a thread is watched by ends calls that have no watch of their own") {

@@ -106,10 +106,15 @@ _SWEEPS = 20
 _NOISE = 0.2  # of the L1 distance that noise leaves in a marginal: what refinement may leave ...
 _MAX_SHARE = 1e-2  # ... of the records at most
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
-_REFINED_CODE_BYTES = 12  # of a code at most: as it was drawn, as it is returned, and while its block is refined
+_BLOCK_BYTES = 2**24  # of the blocks of records that are refined beside each other
 _REFINED_COUNT_BYTES = (
     48  # of a count that records are refined towards: what was asked for, its target, and what there is
 )
+
+
+def code_bytes(domain: Domain) -> int:
+    """Return the bytes of a record whose codes have the smallest types that hold them."""
+    return sum(np.min_scalar_type(-size).itemsize for size in domain.shape)
 
 
 def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: bool) -> list[list[Clique]]:
@@ -180,9 +185,8 @@ def refined_records(
     """
     names, cells = index.domain.attributes, index.marginals.values.size
     what = f"refining {short(rows)} records of {len(names)} attributes towards {short(cells)} counts"
-    check_fits(
-        _REFINED_CODE_BYTES * rows * len(names) + _REFINED_COUNT_BYTES * cells, None, what, "ask for fewer records"
-    )
+    kept = 2 * rows * code_bytes(index.domain)  # as they were drawn, and as they are returned
+    check_fits(kept + _BLOCK_BYTES + _REFINED_COUNT_BYTES * cells, None, what, "ask for fewer records")
     seed = int(rng.integers(2**64, dtype=np.uint64))
     targets = [
         (list(index.domain.indices(c)), np.ascontiguousarray(rows * index.probabilities(c)))
@@ -205,8 +209,7 @@ def refined_records(
 
 MAX_RECORDS = 2**31 - 1
 """Most records that the core counts."""
-_CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
-_RECORD_BYTES = 8  # of a record besides: its place in the order in which values are dealt
+_RECORD_BYTES = 16  # of a record besides: its joint value, its place in the order in which values are dealt, a column
 _CELL_BYTES = 48  # of a cell of a table drawn from: its weight and count, its fraction and links while it is rounded
 _COLUMN_BYTES = 56  # of a new value whose count is kept close: its mean, and its slack and links as those of a cell
 _GROUP_BYTES = 112  # of a value of the attributes a table is drawn given: its counts, sums, and places in lists
@@ -281,7 +284,7 @@ def draw_records(
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     text = f"{rows} records of {len(domain)} attributes"
-    check_fits(rows * (_CODE_BYTES * len(domain) + _RECORD_BYTES), None, text, "ask for fewer")
+    check_fits(rows * (code_bytes(domain) + _RECORD_BYTES), None, text, "ask for fewer")
     sampler = _core.RecordSampler(rows, len(domain), seed)
     steps = steps_of(tree)
     watch = clock or Clock()
@@ -292,10 +295,7 @@ def draw_records(
             with step.named_in_errors():
                 indices = domain.indices(part.domain.attributes)
                 sampler.draw(part.datavector(), indices, *step.layout(part.domain))
-    return {
-        name: sampler.take_column(i).astype(np.min_scalar_type(-size))
-        for i, (name, size) in enumerate(zip(domain.attributes, domain.shape, strict=True))
-    }
+    return {name: sampler.take_column(i) for i, name in enumerate(domain.attributes)}
 
 
 class Step(NamedTuple):

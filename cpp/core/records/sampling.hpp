@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/base/watch.hpp"
@@ -13,6 +14,9 @@ namespace pypgm {
 
 /// Upper limit of the number of records, and of the cells of one table.
 inline constexpr std::size_t kMaxRecords = 0x7fffffff;
+
+/// Values of an attribute, one a record, in the smallest type that holds them all.
+using Codes = std::variant<std::vector<std::int8_t>, std::vector<std::int16_t>, std::vector<std::int32_t>>;
 
 /// One step of sampling: draw some attributes given attributes that have been drawn.
 struct SamplingStep {
@@ -75,9 +79,9 @@ class RecordSampler {
   /// Whether an attribute has been drawn with this size.
   bool is_drawn(std::size_t attribute, std::size_t size) const { return drawn_[attribute] == size; }
   /// The values drawn of an attribute, one a record; empty if it has not been drawn.
-  std::span<const std::uint32_t> column(std::size_t attribute) const { return columns_[attribute]; }
+  const Codes& column(std::size_t attribute) const { return columns_[attribute]; }
   /// The same, out of the sampler: all columns need not be held twice. The attribute is then not drawn.
-  std::vector<std::uint32_t> take_column(std::size_t attribute) {
+  Codes take_column(std::size_t attribute) {
     drawn_[attribute] = 0;
     return std::exchange(columns_[attribute], {});
   }
@@ -85,11 +89,10 @@ class RecordSampler {
  private:
   std::vector<std::uint32_t> separator_values(const SamplingStep& step, std::size_t& groups) const;
   void take(const SamplingStep& step, std::vector<std::uint32_t>& values);
-  void split_off(std::span<std::uint32_t> value, std::size_t size, std::size_t attribute);
 
   std::size_t rows_;
   Xoshiro random_;
-  std::vector<std::vector<std::uint32_t>> columns_;
+  std::vector<Codes> columns_;
   std::vector<std::size_t> drawn_;  ///< size of each attribute that has been drawn, 0 of the others
 };
 
