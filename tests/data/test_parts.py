@@ -89,7 +89,20 @@ def as_dask_frame(tmp_path):
     return pytest.importorskip("dask.dataframe").from_pandas(table(), npartitions=3)
 
 
+def behind_addresses(tmp_path, suffix="parquet"):
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    store.rm("/t", recursive=True) if store.exists("/t") else None
+    for i, first in enumerate(range(0, N, 1000)):
+        part = table()[first : first + 1000]
+        packed = gzip.compress(part.to_csv(index=False).encode())
+        store.pipe(f"/t/{i}.{suffix}", part.to_parquet(index=False) if suffix == "parquet" else packed)
+    return f"memory://t/*.{suffix}"
+
+
 FORMS = {
+    "addresses": behind_addresses,
+    "addresses of packed CSV": lambda tmp_path: behind_addresses(tmp_path, "csv.gz"),
+    "a folder behind an address": lambda tmp_path: behind_addresses(tmp_path).partition("*")[0],
     "folder": in_files,
     "pattern": lambda tmp_path: str(in_files(tmp_path) / "*.parquet"),
     "list": lambda tmp_path: sorted(in_files(tmp_path).glob("*.parquet")),
@@ -133,7 +146,9 @@ def test_what_fits_is_read_whole(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("form", ["folder", "pattern", "hive folders", "packed CSV", "one file"])
+@pytest.mark.parametrize(
+    "form", ["folder", "pattern", "addresses", "addresses of packed CSV", "hive folders", "packed CSV", "one file"]
+)
 def test_the_command_reads_them_in_pieces(form, tmp_path, monkeypatch):
     monkeypatch.setattr(opened, "read_source", None)
     (tmp_path / "in").mkdir()
@@ -141,3 +156,19 @@ def test_the_command_reads_them_in_pieces(form, tmp_path, monkeypatch):
     schema.write_text(json.dumps(FIELDS))
     assert not main(f"synth {source} --schema {schema} --epsilon 5 --delta 1e-9 --out {out} --rows 50 --quiet".split())
     assert parquet.read_table(out).num_rows == 50
+
+
+def test_a_file_behind_an_address_that_was_written_again_is_noticed(tmp_path):
+    source = behind_addresses(tmp_path)
+    scanned = scan(source, FIELDS)
+    pytest.importorskip("fsspec").filesystem("memory").pipe("/t/1.parquet", table()[:7].to_parquet(index=False))
+    with pytest.raises(pypgm.errors.SourceError, match=r"1\.parquet changed while it was counted"):
+        list(scanned.codes_of(["a"]))
+
+
+def test_addresses_without_files_are_refused():
+    pytest.importorskip("fsspec")
+    with pytest.raises(FileNotFoundError, match=r"no such file can be read: memory://nothing/\*\.parquet"):
+        scan("memory://nothing/*.parquet", FIELDS)
+    with pytest.raises(pypgm.errors.ReadingError, match="reaching nowhere://here/t"):
+        scan("nowhere://here/t.parquet", FIELDS)

@@ -11,12 +11,14 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TextIO, cast
 
 from pypgm._base.file_kind import HTML, JSON, START, XML, binary_kind, next_step, text_kind
 from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.remote import is_remote, open_remote
 
 MOST_TEXT = 1 << 24
 """Most characters of a file that is read whole: a file of a few kilobytes may unpack to several gigabytes."""
@@ -69,6 +71,13 @@ def check_no_pipe(path: str | os.PathLike[str], what: str = "a table") -> None:
     """Raise ``ValueError`` if a file that is read more than once is a pipe, which can be read only once."""
     if as_path(path).is_fifo():
         raise ValueError(f"{os.fspath(path)} is a pipe, and {what} is read more than once: write it to a file")
+
+
+def open_bytes(path: str | os.PathLike[str]) -> BufferedReader:
+    """Open a file to read its bytes: one of this machine, or behind an address such as ``s3://…``."""
+    if is_remote(path):
+        return open_remote(os.fspath(path))
+    return as_path(path).open("rb")
 
 
 def csv_rows(path: str | os.PathLike[str], file: TextIO, dialect: Dialect = COMMAS) -> Iterator[list[str]]:
@@ -277,7 +286,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
     ...     header = file.readline()
     """
     codec = check_encoding("utf-8" if encoding is None else encoding)
-    with as_path(path).open("rb") as file:
+    with open_bytes(path) as file:
         packed = file.peek(START).startswith(_GZIP_MAGIC)
         raw = gzip.GzipFile(fileobj=file) if packed else file
         try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.memory import fits
@@ -43,6 +44,7 @@ from pypgm.data.sources.streamed import StreamedTable, in_pieces
 from pypgm.data.sources.table import csv_names, read_source
 
 _PARTS = 2  # a table is read whole if it takes no more than this part of the memory that a structure may take
+_RAW = 100  # bytes of a raw value as an object
 
 Records: TypeAlias = Dataset | StreamedTable | EngineTable | ForeignTable
 """Kinds of tables that a mechanism counts."""
@@ -140,10 +142,16 @@ def _held(
 
 
 def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    if not fits(_PARTS * source.n_bytes(schema), None):
+    if not fits(_PARTS * source.most_rows * _row_bytes(schema), None):
         return _in_pieces(source, schema, ignore_extra)
     codes, values = read_source(source, schema, ignore_extra=ignore_extra)
     return _held(schema, codes, values, _layout_of(source, schema, ignore_extra))
+
+
+def _row_bytes(schema: Schema | OpenSchema) -> int:
+    """Return the bytes that a record takes while its codes are put together, and the raw values of open columns."""
+    codes = sum(np.dtype(column.dtype).itemsize for column in schema.provisional.reading.values())
+    return 2 * codes + _RAW * len(schema.open)
 
 
 def _in_pieces(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 from pypgm._base.file_kind import START, file_kind
-from pypgm.data.sources.files import as_path, check_no_pipe
+from pypgm.data.sources.files import check_no_pipe, open_bytes
 from pypgm.data.sources.frames import imported
 
 ROWS = 1 << 16  # of a piece
@@ -63,7 +63,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
     """Open a Parquet file."""
     check_parquet([path])
     check_no_pipe(path)
-    with as_path(path).open("rb") as source:
+    with open_bytes(path) as source:
         start = source.read(START)
         kind = file_kind(start)
         if not start.startswith(_MAGIC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from itertools import takewhile
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from urllib.parse import unquote
 
 from pypgm.data.sources.files import as_path
+from pypgm.data.sources.remote import expanded_remote, is_remote
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq", ".jsonl", ".ndjson", ".jsonl.gz")
 """Endings of files that are taken from a folder."""
@@ -34,6 +36,8 @@ def is_several(source: object) -> bool:
     >>> is_several("visits/*.csv"), is_several(["a.csv", "b.csv"]), is_several("a.csv"), is_several([1, 2])
     (True, True, False, False)
     """
+    if isinstance(source, str) and is_remote(source):
+        return glob.has_magic(source) or source.endswith("/")
     if isinstance(source, str | os.PathLike):
         return as_path(source).is_dir() or _is_pattern(os.fspath(source))
     paths = source if isinstance(source, Sequence) and not isinstance(source, bytes) else ()
@@ -48,7 +52,7 @@ def holds(source: str, path: str) -> bool:
     >>> holds("visits/*.csv", "visits/out.csv"), holds("visits.csv", "out.csv")
     (True, False)
     """
-    if not is_several(source):
+    if is_remote(source) or not is_several(source):
         return False
     if as_path(source).is_dir():
         return path.endswith(SUFFIXES) and _is_below(path, source)
@@ -89,6 +93,13 @@ def _check_apart(paths: Sequence[str]) -> None:
 
 def _expanded(path: str, shared: str) -> Iterator[tuple[str, str]]:
     """Yield the files of a path, each after the folder below which names of folders give values."""
+    if is_remote(path):
+        root = path[: re.search(r"[^/]*[*?[]|$", path).start()]  # type: ignore[union-attr]
+        files = expanded_remote(path, SUFFIXES) if is_several(path) else [path]
+        yield from ((root, file) for file in files)
+        if not files:
+            _refuse_missing(path)
+        return
     place = as_path(path)
     if place.is_dir():
         yield from ((path, file) for file in _in_folder(path))

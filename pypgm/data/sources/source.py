@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,17 +27,14 @@ from pypgm.data.sources.json_lines import is_json, json_names, json_pieces
 from pypgm.data.sources.layout import Layout, layout_of
 from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, rows_in, types_in
 from pypgm.data.sources.paths import is_several, places_of
+from pypgm.data.sources.remote import is_remote
 from pypgm.data.sources.type_values import values_in_arrow, values_of_types
 from pypgm.data.sources.versions import footer_digest, size_and_time
 from pypgm.data.sources.workbook import is_workbook, sheet_rows
 from pypgm.domain import Label, first_repeat, listed
 
-if TYPE_CHECKING:
-    from pypgm.data.schema.schema import OpenSchema, Schema
-
 _ROWS = 8192  # of a piece
 _UNPACKED = 10  # times the size of a file in gzip
-_RAW = 100  # bytes of a raw value as an object
 _PLAIN = re.compile(r"u?int\d+|bool")  # types of NumPy, and of pandas, that have no missing value
 
 
@@ -78,9 +76,9 @@ class Source(ABC):
         """Sizes, times and footers of its files, which differ once a file was written again; None without files."""
         return None
 
-    def n_bytes(self, schema: Schema | OpenSchema) -> int:
-        """Return about how many bytes its records take by a schema, found without reading any; 0 if unknown."""
-        del schema
+    @property
+    def most_rows(self) -> int:
+        """The number of records, or a bound of it, found without reading any; 0 if unknown."""
         return 0
 
     @property
@@ -135,15 +133,19 @@ class _File(Source):
         more = {name: [value] * n_rows for name, value in self.values.items()}
         return {**columns, **{name: texts for name, texts in more.items() if name not in columns}} if more else columns
 
-    def n_bytes(self, schema: Schema | OpenSchema) -> int:
-        """Return the bytes of the records that a file of this size has at most, where each value takes two of it."""
+    @property
+    def most_rows(self) -> int:
+        """The number of records in a file of this size, if each value takes two bytes."""
         size = size_and_time(self.name)[0] * (_UNPACKED if self.name.endswith(".gz") else 1)
-        return size // (2 * max(1, len(self.layout.types))) * _row_bytes(schema)
+        n_columns = 1
+        with contextlib.suppress(ValueError):  # what is wrong with the names, whoever reads them says
+            n_columns = max(1, len(self.layout.types))
+        return size // (2 * n_columns)
 
     @property
     def path(self) -> str:
         """Absolute path of the file."""
-        return os.path.abspath(self.name)
+        return self.name if is_remote(self.name) else os.path.abspath(self.name)
 
     @property
     def version(self) -> object:
@@ -278,9 +280,10 @@ class ParquetFile(_File, _TypedByArrow):
             types = types if name in types.names else types.append(types.field(0).with_name(name).with_type(text))
         return types
 
-    def n_bytes(self, schema: Schema | OpenSchema) -> int:
-        """Return the bytes of as many records as its footer states."""
-        return rows_in(self.name) * _row_bytes(schema)
+    @property
+    def most_rows(self) -> int:
+        """The number of records in the footer."""
+        return rows_in(self.name)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
         """Yield about `rows` records at a time."""
@@ -561,9 +564,10 @@ class FileList(Source):
         """Columns whose type lets no value be missing in any file."""
         return frozenset.intersection(*(file.complete for file in self.files))
 
-    def n_bytes(self, schema: Schema | OpenSchema) -> int:
-        """Return the bytes of the records of all files."""
-        return sum(file.n_bytes(schema) for file in self.files)
+    @property
+    def most_rows(self) -> int:
+        """The number of records of all files, or a bound of it."""
+        return sum(file.most_rows for file in self.files)
 
     @property
     def lines_hint(self) -> str:
@@ -664,13 +668,6 @@ def value_texts(table: str, name: str, values: Values) -> list[str]:
     if None in texts:
         raise ValueError(f"{table}: column {name!r} has bytes that are no text in UTF-8")
     return [text or "" for text in texts]
-
-
-def _row_bytes(schema: Schema | OpenSchema) -> int:
-    """Return the bytes that a record takes while its codes are put together, and the raw values of open columns."""
-    return sum(2 * np.dtype(column.dtype).itemsize for column in schema.provisional.reading.values()) + (
-        _RAW * len(schema.open)
-    )
 
 
 def _not_nullable(types: Any) -> frozenset[str]:  # noqa: ANN401 - of a package that may be missing

@@ -1,0 +1,60 @@
+"""Files behind an address such as s3://bucket/people.parquet, which fsspec opens."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pypgm.data.sources.foreign import guarded
+from pypgm.data.sources.frames import imported
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://")
+
+
+def is_remote(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is an address with a protocol.
+
+    Examples
+    --------
+    >>> is_remote("s3://bucket/people.parquet"), is_remote("people.parquet"), is_remote("C:/people.parquet")
+    (True, False, False)
+    """
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def open_remote(address: str) -> io.BufferedReader:
+    """Open a file behind an address, to be read."""
+    system, place = _system(address)
+    file = guarded(f"opening {address}", lambda: system.open(place, "rb"))
+    return io.BufferedReader(file)
+
+
+def remote_version(address: str) -> tuple[int, str]:
+    """Return the size of a file behind an address, and what its store says to know the file by."""
+    system, place = _system(address)
+
+    def looked_up() -> tuple[int, str]:
+        system.invalidate_cache()
+        return int(system.info(place)["size"]), str(system.ukey(place))
+
+    return guarded(f"looking at {address}", looked_up)
+
+
+def expanded_remote(address: str, suffixes: Sequence[str]) -> list[str]:
+    """Return the files that a pattern stands for, or a folder, whose address ends in a slash."""
+    system, place = _system(address)
+    what = f"listing {address}"
+    if address.endswith("/"):
+        places = guarded(what, lambda: [f for f in system.find(place) if f.endswith(tuple(suffixes))])
+    else:
+        places = guarded(what, lambda: system.glob(place))
+    return sorted(guarded(what, lambda: [str(system.unstrip_protocol(file)) for file in places]))
+
+
+def _system(address: str) -> tuple[Any, str]:
+    fsspec = imported("fsspec", address, "fsspec")
+    system, place = guarded(f"reaching {address}", lambda: fsspec.core.url_to_fs(address))
+    return system, place
