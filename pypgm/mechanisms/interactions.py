@@ -39,7 +39,7 @@ _RARE = 0.02  # of the records: least share of either sign
 _MOST_CELLS = 1 << 17  # of the table of a set, which the estimate holds
 _PICK_SHARE = 0.02  # of rho, at most, for one selection
 _CHECK_SHARE = 0.005  # of rho, at most, for the sum of the set it selects
-_RHO_SHARE = 0.15  # of rho, at most, for all selections and interactions
+SEARCH_SHARE = 0.15  # of rho, at most, for all selections and interactions
 _SEARCH_SHARE = 0.6  # of that: for selections and checks
 _TELLS = 0.4  # of the records: largest sum that chance and noise make where a search is worth its cost
 _PRIOR = 0.9  # weight of a set's score for each attribute more than the least
@@ -232,7 +232,7 @@ class Search:
         self._orders = [order for order in orders if order <= largest]
         counts = list(map(len, self._signs.values()))
         whole = sum(_number(counts, order) for order in self._orders)
-        self._left = _RHO_SHARE * float(run.rho)
+        self._left = SEARCH_SHARE * float(run.rho)
         self._rows = int(min(max(self._total, _ROWS[0]), _ROWS[1]))
         self._price(max(2.0, min(self._most, whole)))
         has_room = self._chance + self._blur <= _TELLS * self._total
