@@ -70,8 +70,8 @@ class KeptCodes:
     Examples
     --------
     >>> kept = KeptCodes()
-    >>> kept.add({"age": np.array([3, 1], np.uint8)})
-    >>> kept.add({"age": np.array([2, 5], np.uint8)})
+    >>> kept.add({"age": np.array([3, 1], np.uint8)}), kept.add({"age": np.array([2, 5], np.uint8)})
+    (True, True)
     >>> kept.rows(["age"], 1, 3)
     {'age': array([1, 2], dtype=uint8)}
     """
