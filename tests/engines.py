@@ -24,7 +24,7 @@ class Engine:
 
     def made(self, columns, rows):
         """Return the name of a table of declared columns, which holds rows of SQL expressions."""
-        name = f"t{next(_NUMBERS)}"
+        name = f"made{next(_NUMBERS)}"  # no name that Ibis gives to a subquery
         self.run(f"CREATE TABLE {name} ({', '.join(columns)}){self.suffix}")
         self.add(name, rows)
         return name

@@ -12,7 +12,7 @@ from engines import ENGINES
 
 import pypgm
 from pypgm.data import Boolean, Categorical, Codes, Date, EngineTable, Integer, Real, Rule
-from pypgm.data.sources import counted
+from pypgm.data.sources import counted, engine
 from pypgm.data.sources.engine_codes import code_of
 from pypgm.data.sources.engine_groups import Queries, covers
 from pypgm.data.sources.engine_texts import Texts, list_in_sql
@@ -76,7 +76,7 @@ def test_texts_are_compared_once_in_each_dialect(dialect, n):
     texts = Texts(table, {"x": Categorical([f"v{i}" for i in range(n)], null="")})
     keys = [f"v{i}".encode().hex().upper() for i in range(n)]
     assert texts.encode("x", ["=-1", *keys]) == {"=-1": -1} | {key: i for i, key in enumerate(keys)}
-    joined, codes, lists = texts.joined()
+    joined, codes, lists = texts.joined(["x"])
     query = str(ibis.to_sql(joined.select(c0=codes["x"], y=joined.y), dialect=dialect, pretty=False))
     assert len(lists) == (n == 500)
     assert len(query) <= 1000
@@ -85,6 +85,31 @@ def test_texts_are_compared_once_in_each_dialect(dialect, n):
         sqlglot.parse_one(of_list, dialect=dialect)
         written = {"clickhouse": "{},{}", "mysql": '["{}",{}]'}.get(dialect, "('{}',{})")
         assert all(written.format(key, i) in of_list for i, key in enumerate(keys))
+
+
+@pytest.mark.parametrize("longest", [500_000, 10])
+def test_a_query_has_the_lists_of_its_own_columns(monkeypatch, longest):
+    """Two columns of 15,000 texts are counted by queries that engines take: those have a million characters at most."""
+    pytest.importorskip("duckdb")
+    monkeypatch.setattr(counted, "_KEPT_CELLS", 0)
+    monkeypatch.setattr(engine, "_LONGEST_LISTS", longest)
+    n, queries, answer = 15_000, [], Queries._answer
+    monkeypatch.setattr(
+        Queries, "_answer", lambda self, query, kinds: queries.append(query) or answer(self, query, kinds)
+    )
+    texts = [f"label number {i}" for i in range(n)]
+    with own("duckdb") as of_duckdb:
+        select = "SELECT 'label number ' || i AS a, 'label number ' || (i * 7 % 15000) AS b, i % 7 AS c"
+        of_duckdb.run(f"CREATE TABLE long AS {select} FROM range({n}) AS r(i)")
+        source = EngineTable(of_duckdb.opened("long"), pypgm.Schema({"a": texts, "b": texts, "c": 7}))
+        queries.clear()
+        found = source.count([("a", "c"), ("b", "c"), ("c",), ()])
+    values = {"a": texts, "b": [texts[i * 7 % n] for i in range(n)], "c": [i % 7 for i in range(n)]}
+    expected = source.schema.encode(values).count([("a", "c"), ("b", "c"), ("c",), ()])
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len(queries) >= 2
+    assert max(map(len, queries)) < 900_000
 
 
 def own(name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from pypgm.data.sources.frames import imported
 from pypgm.domain import Clique
 from pypgm.errors import SourceError
 
+_LONGEST_LISTS = 800_000  # characters of texts in a query; BigQuery, Snowflake and Trino take about a million
 _WITH_MD5 = {"duckdb", "mysql", "postgres", "risingwave", "pyspark", "databricks", "snowflake"}
 
 
@@ -126,6 +127,8 @@ class EngineTable(InPlaceTable):
     >>> release = pypgm.mechanisms.wide(table, epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
 
+    _query_of_kept = ""  # of a part of the records
+
     @with_connection
     def __init__(self, table: Expression, schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         ibis = imported("ibis", "a table of an engine", "ibis")
@@ -154,11 +157,8 @@ class EngineTable(InPlaceTable):
         persons = {f"p{i}": made[name][0] for i, name in enumerate(self.schema.key_columns)}
         opening.count_first(table, codes, persons)
         opening.refuse()
-        self._lists = codes.join()
-        of_codes = {columns_of(self.domain, (a,))[0]: codes.of(a)[0] for a in self.domain}
-        self._records = codes.table.select(**of_codes, **persons)
-        self._coded = self._queries.query(self._records, self._lists)
-        opening.count_rest(self._coded)
+        self._codes, self._persons = codes, persons
+        opening.count_rest(self._query)
         opening.refuse()
         self._n_records = opening.n_records
         self._keep_all(list(opening.tables), list(opening.tables.values()))
@@ -167,10 +167,10 @@ class EngineTable(InPlaceTable):
         """Return the records that are kept of each person, by a query with window functions."""
         if (person := self.schema.person) is None:
             raise ValueError("the schema names no person")
-        records = kept_in_engine(self._records, len(self.domain), person, secret)
-        part = self._part(0)
-        part._records, part._coded = records, self._queries.query(records, self._lists)
-        part._n_records = int(self._queries.groups(part._coded, [()])[()][1].sum())
+        records, lists = self._coded(self.domain.attributes, self._persons)
+        kept = self._queries.query(kept_in_engine(records, len(self.domain), person, secret), lists)
+        part = self._part(int(self._queries.groups(kept, [()])[()][1].sum()))
+        part._query_of_kept = kept
         return part
 
     def end_snapshot(self) -> None:
@@ -180,7 +180,10 @@ class EngineTable(InPlaceTable):
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         del n_threads  # the engine has its own
         sets = covers(self.domain, cliques)
-        answer = self._queries.groups(self._coded, [columns_of(self.domain, clique) for clique in sets])
+        answer: dict[tuple[str, ...], Groups] = {}
+        for together in self._in_queries(sets):
+            names = [columns_of(self.domain, clique) for clique in together]
+            answer |= self._queries.groups(self._query({a for clique in together for a in clique}), names)
         try:
             counted = self._tables(sets, list(answer.values()))
         except MisfitsError:
@@ -189,6 +192,30 @@ class EngineTable(InPlaceTable):
             raise SourceError(CHANGED)
         for clique, table in zip(cliques, tables, strict=True):
             table[:] = counted[clique]
+
+    def _coded(
+        self, attributes: Collection[str], beside: Mapping[str, Expression]
+    ) -> tuple[Expression, dict[str, str]]:
+        """Return the records' codes of some attributes, and SQL for the lists of texts that these need."""
+        codes, lists = self._codes.joined(self.schema.needed(list(attributes)))
+        of_codes = {columns_of(self.domain, (a,))[0]: codes.of(a)[0] for a in self.domain if a in attributes}
+        return codes.table.select(**of_codes, **beside), lists
+
+    def _query(self, attributes: Collection[str]) -> str:
+        """Return the query of the codes of some attributes, at least; it contains no lists of other texts."""
+        return self._query_of_kept or self._queries.query(*self._coded(attributes or self.domain.attributes[:1], {}))
+
+    def _in_queries(self, sets: Iterable[Clique]) -> list[list[Clique]]:
+        """Return sets by the queries that count them: engines limit the length of one."""
+        queries: list[list[Clique]] = []
+        for clique in sets:
+            together = [*queries[-1], clique] if queries else []
+            needed = self.schema.needed([a for other in together for a in other])
+            if together and self._codes.texts.n_characters(dict.fromkeys(needed)) <= _LONGEST_LISTS:
+                queries[-1] = together
+            else:
+                queries.append([clique])
+        return queries
 
     def _tables(self, sets: dict[Clique, list[Clique]], answer: Sequence[Groups]) -> dict[Clique, NDArray[np.int64]]:
         """Return the tables of cliques from the groups of larger ones."""

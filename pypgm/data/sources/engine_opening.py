@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,17 +120,19 @@ class Opening:
         if nobody and groups[_NOBODY,][0][_NOBODY].any():
             self._of_persons.append(f"needs a value that names a person in each record, and has none in some{NO_KEY}")
 
-    def count_rest(self, coded: str) -> None:
+    def count_rest(self, query: Callable[[list[str]], str]) -> None:
         """Count the attributes that are computed from columns with texts.
 
         Parameters
         ----------
-        coded : str
-            Query of the codes of all attributes.
+        query : callable
+            ``query(attributes)`` returns the query of the codes of some attributes.
         """
         counted = {a for clique in self.tables for a in clique}
-        sets = covers(self._domain, [(a,) for a in self._domain if a not in counted])
-        groups = self._queries.groups(coded, [columns_of(self._domain, clique) for clique in sets]) if sets else {}
+        rest = [a for a in self._domain if a not in counted]
+        sets = covers(self._domain, [(a,) for a in rest])
+        named = [columns_of(self._domain, clique) for clique in sets]
+        groups = self._queries.groups(query(rest), named) if sets else {}
         for clique, within in sets.items():
             self._add(clique, within, groups[columns_of(self._domain, clique)])
 

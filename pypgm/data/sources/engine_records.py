@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pypgm.data.columns.column import Column
@@ -30,7 +31,7 @@ class Codes:
     Attributes
     ----------
     table : ibis.Table
-        The table; once texts are known, with their lists joined to it.
+        The table; where texts are known, with their lists joined to it.
     texts : Texts
         Columns of texts, whose codes are known once their keys are encoded.
     """
@@ -50,10 +51,11 @@ class Codes:
         needed = self._schema.needed
         return [a for a in self._schema.domain if not self.texts.columns.intersection(needed([a]))]
 
-    def join(self) -> dict[str, str]:
-        """Add the codes of all texts that were encoded; return SQL for each table that is joined for them."""
-        self.table, self._text_codes, lists = self.texts.joined()
-        return lists
+    def joined(self, names: Collection[str]) -> tuple[Codes, dict[str, str]]:
+        """Return these with the codes of the texts of some columns, and SQL for each table that is joined for them."""
+        known = copy.copy(self)
+        known.table, known._text_codes, lists = self.texts.joined(names)
+        return known, lists
 
     def of(self, attribute: str) -> tuple[Expression, str | None]:
         """Return the code of each record, -1 for a misfit, and the problem of the column, if any."""

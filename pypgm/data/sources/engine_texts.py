@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from pypgm.data.columns.column import Column
@@ -87,16 +87,23 @@ class Texts:
         self._codes[name] = dict(zip(of_texts, encoded.tolist(), strict=True))
         return codes | self._codes[name]
 
-    def joined(self) -> tuple[Expression, dict[str, Expression], dict[str, str]]:
-        """Return the table, the code of each text of its columns, and SQL for the tables that it is joined with.
+    def n_characters(self, names: Iterable[str]) -> int:
+        """Return about how many characters a query has for the texts of some columns."""
+        lists = [self._codes[name] for name in names if name in self._codes]
+        return sum(len(text) + len(" WHEN '' THEN 00") for of_texts in lists for text in of_texts)
+
+    def joined(self, names: Collection[str]) -> tuple[Expression, dict[str, Expression], dict[str, str]]:
+        """Return the table, the code of each text of some columns, and SQL for the tables that it is joined with.
 
         A list of many texts is such a table: a record is compared with one of them, where ``CASE`` tries all.
         """
         table, lists = self._table, dict[str, str]()
         codes: dict[str, Any] = {}
         for name, of_texts in self._codes.items():
+            if name not in names:
+                continue
             key = self._bytes[name]
-            if sum(len(text) + len(" WHEN '' THEN 00") for text in of_texts) <= _SHORT:
+            if self.n_characters([name]) <= _SHORT:
                 codes[name] = key.cases(*of_texts.items(), else_=_MISFIT) if of_texts else self._ibis.literal(_MISFIT)
                 continue
             i = len(lists)
