@@ -20,11 +20,11 @@ from pypgm.cli.arguments import (
     check_rows,
     evidence_given,
 )
-from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.data import write_table
 from pypgm.domain import Label
 from pypgm.files.stored_model import ReleasedModel
+from pypgm.jobs.claim import Claim
 from pypgm.release import Release, load
 
 _DESCRIPTION = """\
