@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
 
 from pypgm._base.signatures import with_options
+from pypgm._base.text import checked_text
 from pypgm.data.schema.schema import SchemaLike
 from pypgm.data.sources.counted_table import as_counted
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
+from pypgm.jobs.job import Job
+from pypgm.jobs.place import Place
 from pypgm.mechanisms.run import DEFAULTS, Options
-from pypgm.mechanisms.tables import BEST, prepared
+from pypgm.mechanisms.tables import BEST, declared_schema, prepared
+from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.account_use import on_table
-from pypgm.privacy.arguments import one_relation
+from pypgm.privacy.arguments import one_relation, relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.tables import budget_for
 from pypgm.queries import Neighbours
 from pypgm.release import ModelRelease
 
@@ -35,6 +43,8 @@ def synthesize(
     privacy: Privacy | None = None,
     table: str | None = None,
     ignore_extra: bool = False,
+    key: str | None = None,
+    release: str | os.PathLike[str] | None = None,
     **options: Any,  # noqa: ANN401 - those of a dialect and of the mechanism
 ) -> ModelRelease:
     """Spend a privacy budget once on a table, and return the release: records that look like it, and any answer.
@@ -69,6 +79,12 @@ def synthesize(
         The table in a DuckDB file, or the sheet of a workbook with several.
     ignore_extra : bool
         Leave out columns that are not declared, instead of refusing the table.
+    key : str, optional
+        Key of a job that may be repeated: the first call with it keeps its release at the path `release`, and in the
+        account, if there is one; later ones return that release and spend nothing. Under the same key, another schema,
+        mechanism, budget or neighbour relation is refused.
+    release : path, optional
+        Where a release with a key is kept; without an account it is all that a later call looks at.
     **options
         Marks of a CSV file, such as ``delimiter``, as for `pypgm.read_table`, and options of the mechanism, such as
         ``time_limit`` or ``progress``. ``workload`` may be a number K for all
@@ -83,7 +99,7 @@ def synthesize(
     Raises
     ------
     OSError
-        If a file cannot be read.
+        If a file cannot be read, or the release not be kept.
     ValueError
         With all faults of the table, by column and row, never by value; or if the budget or an option is out of range,
         or the mechanism is unknown.
@@ -107,16 +123,44 @@ def synthesize(
     if options.get("account") is not None:
         options["account"] = on_table(options["account"], source, table)
     marks = {name: options.pop(name) for name in Dialect._fields if name in options}
-    spend = prepared(
-        open_source(as_counted(source), table, Dialect(**marks)),
-        schema,
-        epsilon,
-        delta,
-        mechanism=mechanism,
-        budget=budget,
-        neighbours=one_relation(neighbours, privacy),
-        ignore_extra=ignore_extra,
-        options=options,
-    )
+    opened, relation = open_source(as_counted(source), table, Dialect(**marks)), one_relation(neighbours, privacy)
     del source  # from here on no traceback holds the records
-    return spend()
+    how: dict[str, Any] = {
+        "mechanism": mechanism,
+        "budget": budget,
+        "neighbours": relation,
+        "ignore_extra": ignore_extra,
+    }
+    if (key is None) != (release is None):
+        raise ValueError("a job has a key and a place for its release: pass both key= and release=, or neither")
+    if key is None or release is None:
+        spend = prepared(opened, schema, epsilon, delta, **how, options=options)
+        del opened
+        return spend()
+    known = declared_schema(opened, schema)
+    account = options.get("account")
+    if isinstance(account, Reservation):
+        raise TypeError("a job reserves for itself, once it knows that no release is there: pass the account")
+    job = Job(
+        _key(key),
+        os.fspath(release),
+        known,
+        mechanism=mechanism,
+        budget=budget_for(known, epsilon, delta, budget),
+        privacy=relation_of(relation, known.provisional),
+        account=account,
+    )
+    if (earlier := job.earlier()) is not None:
+        return cast("ModelRelease", earlier[0])
+    with Place(job.file) as place, job.reserved() as reservation:
+        spend = prepared(opened, known, epsilon, delta, **how, options={**options, "account": reservation})
+        del opened
+        made = replace(spend(), key=job.key)
+        place.keep(made, partial(job.keep, made))
+    return made
+
+
+def _key(given: object) -> str:
+    if not (key := checked_text("key", given)):
+        raise ValueError("a key needs a character")
+    return key

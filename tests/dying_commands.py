@@ -21,7 +21,15 @@ from pypgm import Account
 from pypgm.cli import main
 
 N_RECORDS, NOBODY = 50, 65534
-OF_COMMAND = ("cli/synth.py", "cli/claim.py", "cli/job.py", "cli/place.py", "cli/stopping.py", *WATCHED)
+OF_COMMAND = (
+    "cli/synth.py",
+    "jobs/claim.py",
+    "cli/job.py",
+    "jobs/job.py",
+    "jobs/place.py",
+    "jobs/stopping.py",
+    *WATCHED,
+)
 CALL = ["synth", "people.csv", "--schema", "schema.json", "--epsilon", "1/10", "--delta", "1e-9", "--mechanism", "mst"]
 CALL += ["--account", "account/people", "--rows", str(N_RECORDS), "--quiet"]
 

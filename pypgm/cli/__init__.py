@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import threading
 from collections.abc import Sequence
-from types import FrameType
+
+from pypgm.jobs.stopping import UNHANDLED, WORDS, quit_at_once
 
 __all__ = ["main"]
-
-WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
-"""Signals that stop a command, and what each does to it."""
-UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
-"""Handlers in whose place the command has its own: ignored signals stay ignored, and handlers of others stay."""
-_INTERRUPTED = 5  # exit status, see `pypgm.cli.command.STATUSES`
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,11 +27,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number, handler in before.items():
             if signal.getsignal(number) is quit_at_once:
                 signal.signal(number, handler)
-
-
-def quit_at_once(number: int, frame: FrameType | None) -> None:
-    """End the process at once: compiled modules interrupted during their import raise other errors."""
-    del frame
-    if sys.stderr is not None:
-        os.write(2, f"pypgm: {WORDS[signal.Signals(number).name]}\n".encode())
-    os._exit(_INTERRUPTED)

@@ -20,7 +20,7 @@ from pypgm.data.columns.derived_images import codes_giving
 from pypgm.data.schema.evidence import codes_of_text, split_text
 from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, MARKS, Dialect
-from pypgm.data.sources.files import as_path, check_encoding, open_stream
+from pypgm.data.sources.files import as_path, check_encoding, has_contents, open_stream
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.data.sources.paths import holds
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
@@ -230,12 +230,6 @@ def as_seconds(text: str) -> float:
         if 0 < float(text) < float("inf"):
             return float(text)
     raise argparse.ArgumentTypeError(f"needs seconds, more than 0, got {text!r}")
-
-
-def has_contents(path: str) -> bool:
-    """Return whether a path is that of a regular file with contents."""
-    place = Path(os.path.realpath(as_path(path)))
-    return open_stream(path) is None and place.is_file() and place.stat().st_size > 0
 
 
 def check_new(path: str) -> None:

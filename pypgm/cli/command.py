@@ -16,11 +16,9 @@ from typing import Any, TextIO, cast
 
 from pypgm import __version__
 from pypgm.cli.arguments import Parser
-from pypgm.cli.claim import TakenError
 from pypgm.cli.log import Log
 from pypgm.cli.printing import json_text, tell
 from pypgm.cli.spelling import spelled
-from pypgm.cli.stopping import STOPPING
 from pypgm.cli.synth import PaidError
 from pypgm.errors import (
     BudgetError,
@@ -33,6 +31,8 @@ from pypgm.errors import (
     TableError,
     WeakGuaranteeWarning,
 )
+from pypgm.jobs.claim import TakenError
+from pypgm.jobs.stopping import STOPPING
 
 _DESCRIPTION = """\
 Private synthetic records, and answers from the model behind them.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pypgm._base.terminal import aligned, cells_wide, laid_out, terminal_width
 from pypgm.cli.arguments import add_reading, add_table, add_verb, check_places, dialect, reading, schema_in
-from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present
 from pypgm.comparison import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
 from pypgm.data.sources.source import open_source
 from pypgm.errors import table_checked
 from pypgm.evaluation import evaluate
+from pypgm.jobs.claim import Claim
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE, SCORE, compare_texts, shown_number, shown_quantile
 from pypgm.reporting.quality import rounded

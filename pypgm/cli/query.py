@@ -22,13 +22,13 @@ from pypgm.cli.arguments import (
     evidence_given,
     model_in,
 )
-from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text
 from pypgm.data.columns.derived_images import read_names
 from pypgm.data.sources.files import write_rows, write_text
 from pypgm.domain import Domain, Label
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
+from pypgm.jobs.claim import Claim
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.models.derived_answers import answered, conditioned
 from pypgm.models.estimated_again import ERROR_DRAWS

@@ -7,12 +7,13 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from pypgm.cli.arguments import Verbs, add_reading, add_verb, check_new, check_places, has_contents, reading
-from pypgm.cli.claim import Claim
+from pypgm.cli.arguments import Verbs, add_reading, add_verb, check_new, check_places, reading
 from pypgm.cli.printing import present, tell
 from pypgm.comparison import is_table
 from pypgm.data import read_table
+from pypgm.data.sources.files import has_contents
 from pypgm.errors import table_checked
+from pypgm.jobs.claim import Claim
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE

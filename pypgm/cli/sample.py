@@ -19,12 +19,12 @@ from pypgm.cli.arguments import (
     check_rows,
     evidence_given,
 )
-from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.domain import Label
 from pypgm.files.record_parts import write_parts
 from pypgm.files.record_table import RecordTable
 from pypgm.files.stored_model import ReleasedModel
+from pypgm.jobs.claim import Claim
 from pypgm.release import Release, load
 
 _DESCRIPTION = """\

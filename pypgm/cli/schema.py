@@ -10,7 +10,6 @@ from typing import Any
 
 from pypgm.cli.arguments import Verbs, add_dialect, add_table, add_verb, check_places, dialect
 from pypgm.cli.checking import Checking
-from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, show, tell
 from pypgm.data.draft.draft import draft_schema
 from pypgm.data.draft.questions import Question, questions_of
@@ -19,6 +18,7 @@ from pypgm.data.draft.warnings import meaning
 from pypgm.data.sources.files import write_text
 from pypgm.domain import listed
 from pypgm.errors import table_checked
+from pypgm.jobs.claim import Claim
 from pypgm.reporting.form import form_page
 
 _DESCRIPTION = """\

@@ -32,10 +32,10 @@ def spelled(message: str, options: Collection[str]) -> str:
         return message
     for phrase, words in _PHRASES.items():
         message = message.replace(phrase, words)
-    message = _TWICE.sub("", _BUDGET.sub(lambda found: found[1].replace("=", " "), message))
+    message = _TWICE.sub("", _BUDGET.sub(lambda match: match[1].replace("=", " "), message))
 
     def option(name: str, otherwise: str) -> str:
         return f"--{name.replace('_', '-')}" if name in options else otherwise
 
-    message = _ARGUMENT.sub(lambda found: " ".join([option(found[1], found[1]), found[2].strip("'")]).rstrip(), message)
-    return _NAME.sub(lambda found: option(found[0], found[0]), message)
+    message = _ARGUMENT.sub(lambda match: " ".join([option(match[1], match[1]), match[2].strip("'")]).rstrip(), message)
+    return _NAME.sub(lambda match: option(match[0], match[0]), message)

@@ -28,20 +28,21 @@ from pypgm.cli.arguments import (
     check_places,
     check_rows,
     dialect,
-    has_contents,
     reading_options,
     schema_in,
     workload_named,
 )
-from pypgm.cli.claim import Claim
-from pypgm.cli.job import Job
-from pypgm.cli.place import Place, default_place
+from pypgm.cli.job import job_of
 from pypgm.cli.printing import json_text, tell
-from pypgm.cli.stopping import STOPPING
 from pypgm.data import OpenSchema, Schema
+from pypgm.data.sources.files import has_contents
 from pypgm.data.sources.source import open_source
 from pypgm.domain import Domain
 from pypgm.files.record_table import RecordTable
+from pypgm.jobs.claim import Claim
+from pypgm.jobs.job import Job
+from pypgm.jobs.place import Place, default_place
+from pypgm.jobs.stopping import STOPPING
 from pypgm.mechanisms.tables import prepared
 from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.promise import budget_text
@@ -141,7 +142,7 @@ class PaidError(Exception):
 def _synth(arguments: argparse.Namespace) -> None:
     file = arguments.model or default_place(arguments.table, arguments.out)
     schema = _checked(arguments, file)
-    job, is_written = Job(arguments, schema, file), has_contents(arguments.out)
+    job, is_written = job_of(arguments, schema, file), has_contents(arguments.out)
     if (earlier := job.earlier()) is not None:
         _complete(arguments, *earlier)
         return

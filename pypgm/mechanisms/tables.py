@@ -136,15 +136,15 @@ def prepared(
     options: Mapping[str, Any],
 ) -> Callable[[], Release[Any]]:
     """Check the arguments, as of `pypgm.synthesize`, read the table, and return the function that spends the budget."""
-    declared = _declared(source, schema)
+    declared = declared_schema(source, schema)
     relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
     call = {"epsilon": epsilon, "delta": delta, "budget": budget, **relation, **options}
     how: dict[str, Any] = {"ignore_extra": ignore_extra, "options_for": partial(_options, mechanism)}
     return prepared_call(mechanism_named(mechanism), source, declared, call, **how)
 
 
-def _declared(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:
-    """Return the schema from a schema argument."""
+def declared_schema(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:
+    """Return the schema from a schema argument; ``TypeError`` with a draft of one where there is none."""
     if schema is None and isinstance(source, EncodedRecords):
         return source.frame.schema or Schema.of(source.frame.domain)
     if schema is None and isinstance(source, CountedRecords):

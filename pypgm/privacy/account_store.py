@@ -178,9 +178,9 @@ class _Sqlite:
 
     def is_filled(self, execute: Execute) -> bool:
         """Return whether an account is there; see `Store`."""
-        columns = "SELECT t.name, c.name FROM sqlite_master AS t LEFT JOIN pragma_table_info(t.name) AS c"
-        found = execute(columns)  # of views too, which no new account has
-        return bool(found) and _is_account(self.name, found)
+        statement = "SELECT t.name, c.name FROM sqlite_master AS t LEFT JOIN pragma_table_info(t.name) AS c"
+        columns = execute(statement)  # of views too, which no new account has
+        return bool(columns) and _is_account(self.name, columns)
 
 
 def _log_mode(connection: Any) -> str | None:  # noqa: ANN401 - of an optional module
@@ -230,15 +230,17 @@ class _Postgres:
 
     def is_filled(self, execute: Execute) -> bool:
         """Return whether an account is there; see `Store`."""
-        columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
-        found = [(str(table), str(column)) for table, column in execute(columns) if table in _COLUMNS]
-        return bool(found) and _is_account(self.name, found)
+        statement = (
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+        )
+        columns = [(str(table), str(column)) for table, column in execute(statement) if table in _COLUMNS]
+        return bool(columns) and _is_account(self.name, columns)
 
 
-def _is_account(name: str, found: Iterable[tuple[str, str]]) -> bool:
+def _is_account(name: str, columns: Iterable[tuple[str, str]]) -> bool:
     """Return True if these columns, each with its table, are those of an account; ``ValueError`` for others."""
-    needed = {(table, column.split(" ")[0]) for table, columns in _COLUMNS.items() for column in columns}
-    if missing := needed - {*found}:
+    needed = {(table, column.split(" ")[0]) for table, wanted in _COLUMNS.items() for column in wanted}
+    if missing := needed - {*columns}:
         raise ValueError(f"{name} holds something else, and is no account of pypgm: it has no {'.'.join(min(missing))}")
     return True
 

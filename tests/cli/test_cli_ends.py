@@ -15,10 +15,10 @@ import pytest
 
 import pypgm
 from pypgm import cli
-from pypgm.cli.claim import Claim, TakenError
-from pypgm.cli.place import Place
-from pypgm.cli.stopping import STOPPING
 from pypgm.files.record_table import RecordTable
+from pypgm.jobs.claim import Claim, TakenError
+from pypgm.jobs.place import Place
+from pypgm.jobs.stopping import STOPPING
 
 if sys.platform == "win32":
     pytest.skip("signals, locks and streams as POSIX has them", allow_module_level=True)

@@ -21,8 +21,8 @@ from pypgm import cli, mechanisms
 from pypgm._base import process
 from pypgm._base.process import has_ended, process_mark
 from pypgm.cli import command, log
-from pypgm.cli.claim import Claim
 from pypgm.errors import ReadingError, ReleaseError, SourceError, TableError
+from pypgm.jobs.claim import Claim
 
 SCHEMA = {"age": 5, "sex": ["F", "M"]}
 CALL = ["synth", "people.csv", "--schema", "schema.json", "--epsilon", "1", "--delta", "1e-9", "--mechanism", "mst"]

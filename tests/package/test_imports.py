@@ -31,6 +31,7 @@ ORDER = [
     {"mrf"},
     {"mechanisms", "planning"},
     {"io"},
+    {"jobs"},
     {"evaluation", "comparison", "_synthesize"},
     {"compat"},
     {"integrations"},

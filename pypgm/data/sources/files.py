@@ -477,3 +477,9 @@ def is_weight(word: str) -> bool:
         return 0 <= float(word) < float("inf") and "_" not in word
     except ValueError:
         return False
+
+
+def has_contents(path: str) -> bool:
+    """Return whether a path is that of a regular file with contents."""
+    place = Path(os.path.realpath(as_path(path)))
+    return open_stream(path) is None and place.is_file() and place.stat().st_size > 0

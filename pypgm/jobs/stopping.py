@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
 
-from pypgm.cli import UNHANDLED, WORDS, quit_at_once
+WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+"""Signals that stop a command, and what each does to it."""
+UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
+"""Handlers in whose place the command has its own: ignored signals stay ignored, and handlers of others stay."""
+_INTERRUPTED = 5  # exit status, see `pypgm.cli.command.STATUSES`
+
+
+def quit_at_once(number: int, frame: FrameType | None) -> None:
+    """End the process at once: compiled modules interrupted during their import raise other errors."""
+    del frame
+    if sys.stderr is not None:
+        os.write(2, f"pypgm: {WORDS[signal.Signals(number).name]}\n".encode())
+    os._exit(_INTERRUPTED)
+
 
 _BEFORE = (*UNHANDLED, quit_at_once)
 
@@ -45,6 +60,7 @@ class Stopping:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            self.number = 0  # which is of this command alone
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pypgm.cli.claim import Claim
 from pypgm.files.file import file_bytes
+from pypgm.jobs.claim import Claim
 from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
 
