@@ -8,7 +8,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr double kDetermined = 0.2;  // part of an attribute's own uncertainty that the others may leave
+constexpr std::size_t kMostFollowers = 4;  // of a move: columns that all follow each other cost no more
+constexpr double kDetermined = 0.2;        // part of an attribute's own uncertainty that others may leave
 
 struct Modes {
   std::vector<std::int32_t> value;
@@ -83,7 +84,7 @@ JointMoves::JointMoves(std::span<const std::size_t> sizes, std::span<const Recor
     for (bool grows = true; grows;) {
       grows = false;
       for (const Follower& follower : followers_) {
-        if (member[follower.attribute] < sizes.size() ||
+        if (move.followers.size() == kMostFollowers || member[follower.attribute] < sizes.size() ||
             std::none_of(follower.given.begin(), follower.given.end(), is_member)) {
           continue;
         }
