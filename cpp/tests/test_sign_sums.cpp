@@ -15,7 +15,8 @@ using namespace pypgm;
 
 TEST_CASE("odd numbers of signs are counted as by hand, on any number of threads") {
   std::mt19937_64 random(5);
-  for (const std::size_t n_words : {std::size_t{0}, std::size_t{1}, kSignBlock, kSignBlock + 1, 3 * kSignBlock - 7}) {
+  for (const std::size_t n_words :
+       {std::size_t{0}, std::size_t{1}, kSignBlock, kSignBlock + 1, 3 * kSignBlock - 7}) {
     for (const std::size_t order : {1, 2, 3, 7}) {
       constexpr std::size_t kRows = 9;
       std::vector<std::uint64_t> words(kRows * n_words);
