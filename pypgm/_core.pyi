@@ -34,6 +34,7 @@ __all__: list[str] = [
     "build_info",
     "choose_pairs",
     "consistent_value",
+    "count_odd",
     "coupled_spins",
     "enumerate_gaussian",
     "enumerate_laplace",
@@ -728,6 +729,15 @@ def consistent_value(
 ) -> float:
     """
     The value of locally consistent beliefs near the given ones.
+    """
+
+def count_odd(
+    words: numpy.typing.NDArray[numpy.uint64],
+    sets: numpy.typing.NDArray[numpy.uint16],
+    n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> numpy.typing.NDArray[numpy.int64]:
+    """
+    For each set of rows, the number of positions where an odd number of them have their bit set.
     """
 
 def coupled_spins(

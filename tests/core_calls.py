@@ -141,6 +141,7 @@ FUNCTIONS = {
     "add_discrete_laplace": (COUNTS, 3, 2),
     "build_info": (),
     "choose_pairs": ([2, 2, 2], [[0, 1], [1, 2]], 0, 100.0, 5),
+    "count_odd": (zeros(2, 3, dtype=np.uint64), zeros(4, 2, dtype=np.uint16), 1),
     "consistent_value": (GRAPH, np.ones(3), zeros(11), np.full(11, 0.25)),
     "coupled_spins": (*SPINS, 3, 1, 64, 1),
     "enumerate_gaussian": (1, 2, 1e-3),

@@ -25,6 +25,7 @@ void bind_region_graph(py::module_& m);
 void bind_reparameterise(py::module_& m);
 void bind_sampling(py::module_& m);
 void bind_selection(py::module_& m);
+void bind_sign_sums(py::module_& m);
 void bind_sparsitron(py::module_& m);
 void bind_tangent(py::module_& m);
 }  // namespace pypgm::bind
@@ -54,6 +55,7 @@ PYBIND11_MODULE(_core, m) {
   bind_mrf_sampling(m);
   bind_sampling(m);
   bind_selection(m);
+  bind_sign_sums(m);
   bind_sparsitron(m);
   bind_bounded_tree(m);
   bind_tangent(m);

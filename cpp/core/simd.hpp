@@ -12,5 +12,6 @@
 #include "core/simd/message_kernels.hpp"   // loops of belief propagation
 #include "core/simd/path_kernels.hpp"      // loops of accelerated descent
 #include "core/simd/reduce.hpp"            // sums, maxima and log-sum-exp over a Layout
+#include "core/simd/sign_kernels.hpp"      // counts of the bits of products of signs
 #include "core/simd/spin_kernels.hpp"      // heat-bath sweeps of binary pairwise models
 #include "core/simd/strided_loops.hpp"     // loops over the axes of a Layout

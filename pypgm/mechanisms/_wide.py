@@ -14,191 +14,26 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
+from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
 from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
 from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs
 from pypgm.mechanisms.pair_dependence import dependence, screened
-from pypgm.mechanisms.resolution import GRID, RISK_SENSITIVITY, Resolution, Values, contrasts_cost, risk
+from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
+from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.queries import Contrasts, Kronecker, Matrix
 from pypgm.release import ModelRelease
 from pypgm.workloads import WorkloadLike
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
-    from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.pair_allocation import Question
-    from pypgm.mechanisms.pair_dependence import Dependence
     from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.privacy.relation import Privacy
 
     _Model = GraphicalModel | RegionGraphModel
-
-
-# Chosen on adult, titanic and fire, all pairs, epsilon .03 to 10; see bench/README.md.
-CHOOSING = 0.05  # of rho, at most, for choices
-_RISK_NOISE = 0.01  # of the records: noise in a risk that is low enough
-_BLUNT = 0.15  # of the records: noise in a risk above which nothing is drawn, and pairs are asked by the forecast
-
-
-def rho_of_choices(privacy: Privacy, rho: float, n_pairs: int, total: float) -> float:
-    """Return the budget of the draws; 0 if they would be no better than the forecast."""
-    # The exponential mechanism of range R and rate epsilon = sqrt(8 rho) adds Gumbel noise of scale R / epsilon.
-    scale = RISK_SENSITIVITY * privacy.l1_score_range / total / math.sqrt(8 / n_pairs)
-    choosing = min(CHOOSING * rho, (scale / _RISK_NOISE) ** 2)
-    return choosing if scale <= _BLUNT * math.sqrt(choosing) else 0.0
-
-
-class Choices:
-    """Choice of the resolution of each pair among those possible at its noise.
-
-    Parameters
-    ----------
-    run : Run
-    questions : mapping of clique to Question
-        Options of each pair, their noise, and the best option by the forecast.
-    start : Independent
-        Model that pairs are compared with.
-    """
-
-    def __init__(self, run: Run, questions: Mapping[Clique, Question], start: Independent) -> None:
-        self._run, self._questions, self._start = run, questions, start
-
-    def forecast(self) -> dict[Clique, Resolution]:
-        """Return the resolutions that the forecast chose."""
-        return {pair: question.resolution for pair, question in self._questions.items()}
-
-    def drawn(self, rho: Fraction) -> dict[Clique, Resolution]:
-        """Draw the resolution of each pair by an exponential mechanism on minus its risk."""
-        candidates = [
-            (pair, resolution) for pair, question in self._questions.items() for resolution in question.options
-        ]
-
-        def score(number: int, counts: NDArray[np.int64]) -> int:
-            return -self._risk(*candidates[number], counts)
-
-        changes = GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)
-        selector = self._run.table.selector([pair for pair, _ in candidates], score, sensitivity=changes)
-        numbers: dict[Clique, list[int]] = {}
-        for number, (pair, _) in enumerate(candidates):
-            numbers.setdefault(pair, []).append(number)
-        each = rho / len(numbers)
-        chosen = {p: selector.select(among, rho=each) if len(among) > 1 else among[0] for p, among in numbers.items()}
-        return {pair: candidates[number][1] for pair, number in chosen.items()}
-
-    def suggested(self, model: GraphicalModel | RegionGraphModel) -> dict[Clique, tuple[Resolution, float]]:
-        """Return the best resolution of each pair if a model were right, and the part of its risk due to noise."""
-        best: dict[Clique, tuple[Resolution, float]] = {}
-        tables = model.project_many(list(self._questions))
-        for (pair, question), table in zip(self._questions.items(), tables, strict=True):
-            counts = np.rint(table.datavector()).astype(np.int64)
-            risks = [self._risk(pair, resolution, counts) for resolution in question.options]
-            least = int(np.argmin(risks))
-            without = risk(counts, self._start.counts(pair), question.options[least].query, 0.0)
-            best[pair] = question.options[least], float(max(risks[least] - without, 1))
-        return best
-
-    def _risk(self, pair: Clique, resolution: Resolution, counts: NDArray[np.int64]) -> int:
-        return risk(counts, self._start.counts(pair), resolution.query, self._questions[pair].stddev)
-
-
-# Chosen on made-up tables of wages and of normal variables, titanic and 8,000 records of adult; see bench/README.md.
-PRODUCTS = 0.05  # of rho, at most, for rank products
-_PRODUCT_NOISE = 0.01  # of the records: noise in a product that is low enough
-_BLUNT_PRODUCTS = 0.03  # of the records: noise in a product that is too high
-_MORE = 4  # most that one of a few products costs, as a multiple of its cost among all
-_LEVELS = 8  # of ranks on either side of the middle
-_CLEAR = 2.5  # standard deviations of noise, from which on a pair differs from an independent one
-_RANGE = Contrasts([2])  # a record changes its answer as it changes a product, of ranks from -1 to 1, at most
-_MAX_PAIRS = 2_000  # above it there are no products: the estimate would have a table for each
-
-
-def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> float:
-    """Return the budget for rank products of a share of the pairs."""
-    if n_pairs > _MAX_PAIRS or run.total == 0:
-        return 0.0
-    enough = part * n_pairs * (_stddev(run, 1.0) / (_PRODUCT_NOISE * total)) ** 2
-    return min(PRODUCTS * float(run.rho) * min(1.0, _MORE * part), enough)
-
-
-def _stddev(run: Run, rho: float) -> float:
-    """Return the standard deviation of noise in a product, of ranks from -1 to 1, that costs rho."""
-    return math.sqrt(run.table.privacy.squared_l2_sensitivity(_RANGE) / (2 * rho))
-
-
-class RankProducts:
-    """Sums over the records of the product of two attributes' ranks, for pairs whose other answers hide it.
-
-    Ranks run from -1 to 1 in the order of an attribute's groups, see `Values`: one record changes a sum by at most 1.
-
-    Parameters
-    ----------
-    start : Independent
-        Model that ranks follow from.
-    ordered : collection of str
-        Attributes whose neighbouring codes are alike.
-    """
-
-    def __init__(self, start: Independent, ordered: Collection[str]) -> None:
-        self._start = start
-        self._ranks = {a: _ranks(Values(shares, a in ordered)) for a, shares in start.shares.items()}
-
-    def measured(
-        self, run: Run, dependence: Mapping[Clique, Dependence], questions: Mapping[Clique, Question]
-    ) -> list[LinearMeasurement]:
-        """Measure the pairs that have more noise otherwise, or no other question, and may depend enough.
-
-        A product is no further from the independent model's than the L1 distance of the pair: where that is likely to
-        be within noise, nothing is measured. The fewer pairs are, the less noise each has.
-        """
-        total = self._start.total
-        noise: dict[Clique, float] = {}
-        for p, of_pair in dependence.items():
-            noise[p] = (
-                self._noise(p, questions[p]) if p in questions else float(2 * total * of_pair.mean(of_pair.distances))
-            )
-        ranked = sorted(noise, key=lambda p: -noise[p])
-        parts = [rho_of_products(run, len(ranked), total, n / len(ranked)) / n for n in range(1, len(ranked) + 1)]
-        most = [min(noise[p], _BLUNT_PRODUCTS * total) for p in ranked]
-        worth = [n for n, part in enumerate(parts, 1) if part > 0 and most[n - 1] > _stddev(run, part)]
-        if not worth:
-            return []
-        kept, rho = ranked[: worth[-1]], worth[-1] * parts[worth[-1] - 1]
-        ranks = {a: Matrix(self._ranks[a][None]) for a in {a for p in kept for a in p}}
-        queries = [Kronecker([ranks[a] for a in p]) for p in kept]
-        return run.table.measure_many(kept, queries, rho=Fraction(rho))
-
-    def telling(
-        self, products: Sequence[LinearMeasurement], measured_pairs: Collection[Clique]
-    ) -> list[LinearMeasurement]:
-        """Return the products for the estimate: of pairs that are measured, or clearly dependent."""
-        return [m for m in products if m.clique in measured_pairs or self._away(m) > _CLEAR]
-
-    def _away(self, product: LinearMeasurement) -> float:
-        """Return the distance of a product from the independent model's, in standard deviations of noise."""
-        expected = product.linear_map.matvec(self._start.counts(product.clique))
-        return abs(float(product.values[0] - expected[0])) / float(product.stddev)
-
-    def _noise(self, pair: Clique, question: Question) -> float:
-        """Return the noise in the product of a pair, computed from its measured sums."""
-        deviation = question.stddev
-        for attribute, groups in zip(pair, question.resolution.groups, strict=True):
-            shares = self._start.shares[attribute]
-            means = np.bincount(groups, shares * self._ranks[attribute]) / np.bincount(groups, shares)
-            deviation *= float(np.linalg.norm(means)) / _LEVELS
-        return deviation
-
-
-def _ranks(values: Values) -> NDArray[np.int64]:
-    """Return the ranks of an attribute's values, in the order of their groups, in integers from -8 to 8."""
-    first, last = values.below.min(), values.below.max()
-    ranks = (2 * values.below - first - last) / (last - first or 1.0)  # an attribute of one value is in no pair
-    return np.asarray(np.rint(_LEVELS * ranks), dtype=np.int64)
-
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _SINGLES_SHARE = 0.1  # of rho, for single attributes before the number of records is known; also their least

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.mechanisms._wide import Choices, rho_of_choices
+from pypgm.mechanisms.choices import Choices, rho_of_choices
 from pypgm.mechanisms.one_way import Independent
 from pypgm.mechanisms.pair_allocation import Question
 from pypgm.mechanisms.resolution import Values, resolutions, risk

@@ -15,7 +15,7 @@ few = {name: partial(check_fuzz, 60, only=(name,)) for name in ("aim", "jam", "m
 
 MUTANTS = {
     "a risk changes under replace as under add-remove": at(
-        "mechanisms._wide:Choices.drawn", options["wide"], "score sensitivity"
+        "mechanisms.choices:Choices.drawn", options["wide"], "score sensitivity"
     )(no_factor()),
     "the mutual information of all attributes changes as that of binary ones": at(
         "bayes.private_structure:_Choice.__init__", options["privbayes"], "score sensitivity"
@@ -113,7 +113,7 @@ MUTANTS = {
         "2 * int(np.abs(_GRID * secret - expected[number % n]).sum())",
     ),
     "a risk is said to change by one record": at(
-        "mechanisms._wide:Choices.drawn", options["wide"], "score sensitivity"
+        "mechanisms.choices:Choices.drawn", options["wide"], "score sensitivity"
     )(no_factor(2)),
     "a tree beside targets is compared with the exact counts": at(
         "mechanisms._adaptive_grid:_select", options["adaptive_grid"], "path depends on the data"

@@ -14,13 +14,13 @@ choosing = partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING)
 
 MUTANTS = {
     "risks are said to change by a quarter of a record": at(
-        "mechanisms._wide:Choices.drawn", choosing, "score sensitivity"
+        "mechanisms.choices:Choices.drawn", choosing, "score sensitivity"
     )("GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)", "GRID // 4"),
     "risks are in smaller units than is said": at("mechanisms.resolution:_twice", choosing, "score sensitivity")(
         "(1 << _FINE) // (2 * GRID)", "(1 << _FINE) // (2 * GRID) // 8"
     ),
     "resolutions are charged and follow from exact risks": at(
-        "mechanisms._wide:Choices.drawn", choosing, "path depends on the data"
+        "mechanisms.choices:Choices.drawn", choosing, "path depends on the data"
     )(
         "selector.select(among, rho=each)",
         "(selector.select(among, rho=each), among[getattr(selector, "
@@ -50,7 +50,9 @@ MUTANTS = {
         "Z = dependence(X, Y, *screened(run, X, Y, run.rho))\n"
         "run.table = table",
     ),
-    "rank products are charged to another ledger": at("mechanisms._wide:RankProducts.measured", choosing, "overspent")(
+    "rank products are charged to another ledger": at(
+        "mechanisms.rank_products:RankProducts.measured", choosing, "overspent"
+    )(
         "return run.table.measure_many(X, Y, rho=Z)",
         "table = run.table\n"
         "own = type(table.ledger)(table.ledger.budget)\n"
@@ -58,7 +60,7 @@ MUTANTS = {
         "return other.measure_many(X, Y, rho=run.rho)",
     ),
     "ranks are those of the records themselves": at(
-        "mechanisms._wide:RankProducts.measured", choosing, "read before the charge"
+        "mechanisms.rank_products:RankProducts.measured", choosing, "read before the charge"
     )(
         put(
             "exact = getattr(run.table, '_PrivateTable__data').project\n"

@@ -21,7 +21,7 @@ from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex
 from pypgm.mechanisms import aim, drawn_queries, mst, pair_allocation, wide
-from pypgm.mechanisms._wide import rho_of_products
+from pypgm.mechanisms.rank_products import rho_of_products
 from pypgm.mechanisms.run import Run
 from pypgm.models import graphical_model, region_model, request
 from pypgm.privacy import selector

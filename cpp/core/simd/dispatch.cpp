@@ -10,6 +10,7 @@
 #include "core/simd/logistic_kernels.hpp"
 #include "core/simd/message_kernels.hpp"
 #include "core/simd/path_kernels.hpp"
+#include "core/simd/sign_kernels.hpp"
 #include "core/simd/spin_kernels.hpp"
 
 #if defined(PYPGM_X86) && defined(_MSC_VER)
@@ -90,6 +91,7 @@ PYPGM_DISPATCH(MessageKernels, message_kernels)
 PYPGM_DISPATCH(PathKernels, path_kernels)
 PYPGM_DISPATCH(ExtendedKernels, extended_kernels)
 PYPGM_DISPATCH(LogisticKernels, logistic_kernels)
+PYPGM_DISPATCH(SignKernels, sign_kernels)
 PYPGM_DISPATCH(SpinKernels, spin_kernels)
 
 }  // namespace pypgm
