@@ -46,7 +46,7 @@ _MIN_REPEAT = 0.01  # of rho, below which single attributes are not measured aga
 _ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured
 _FIRST_LOOK = Fraction(1, 4)  # of the budget of pairs, for their first measurements
 _ROUGH_TIME = 0.3  # of the seconds left, at most, for the estimate from those answers
-_FURTHER = 1.5  # multiple of the validated iterations, if held-out answers permit: associations shrink less
+_FURTHER = 1.5  # multiple of the validated iterations whose mean with these is the answer: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _STEPS = 8  # steps of a pair's share of the budget in a factor of two
 _MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen
@@ -125,8 +125,8 @@ def wide(
 
     Noise in many small cells hides linear dependence, on which regressions, correlations and odds ratios rest; so does
     leaving a pair out. At most a twentieth of rho therefore measures for such pairs one sum over the records, of the
-    product of both ranks. The estimate goes a little beyond the best fit to held-out answers, if that costs little of
-    the fit: total variation hardly changes then, and associations shrink less.
+    product of both ranks. The estimate is the mean of the best fit to held-out answers and of one a little beyond it:
+    its total variation is less than that of either, and associations shrink less.
 
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
     most the root of P times that. One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is
@@ -261,8 +261,7 @@ def _measure_asked(
         return _measure(run, chosen, worth, _left(run)), None
     pairs = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK)
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
-    # Dependence that is weak beside this noise may be worth measuring with less: it must not be shrunk away.
-    rough = run.fit(known, start.model(run.domain), _ROUGH_TIME, anyway=True)
+    rough = run.fit(known, start.model(run.domain), _ROUGH_TIME)
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
         # 7. The resolutions that this model suggests.
