@@ -37,6 +37,7 @@ from pypgm.privacy.ledger import Charge, Ledger
 from pypgm.privacy.observer import Observer, observed_by, the_observer
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.selector import StatedSelector
+from pypgm.privacy.sign_selector import SignSelector
 
 
 @contextlib.contextmanager
@@ -405,7 +406,7 @@ class _Follower(_Charges):
 
     def selecting(self, selector: Any, given: tuple[Any, ...], named: dict[str, Any]) -> AbstractContextManager[object]:
         """Note the comparison of a selection while it runs, and the inputs of draws of counts."""
-        if isinstance(selector, CellSelector):
+        if isinstance(selector, CellSelector | SignSelector):
             self.trace.events.append(("handed", deepcopy((given, named))))
             return nullcontext()
         if isinstance(selector, StatedSelector):

@@ -1,4 +1,4 @@
-"""Wide: measure all pairs of a workload at once, each at a resolution chosen for it, and their rank products."""
+"""Wide: measure all pairs of a workload at once, each at a resolution chosen for it, and interactions beyond them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
 from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
+from pypgm.mechanisms.interactions import BEYOND_PAIRS, Search, with_sets
 from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
 from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs
 from pypgm.mechanisms.pair_dependence import dependence, screened
@@ -74,8 +75,11 @@ def wide(
        pair alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less.
     7. A model of these answers suggests resolutions and shares for the rest of the budget: the pairs are measured
        again.
-    8. One estimate explains all measurements. It starts from the independent model or, where that explains held-out
-       answers better, from an exact estimate of the pairs that depend most, as many as a small junction tree holds.
+    8. Before that, where budget and records are enough, a search for interactions that this model does not explain: see
+       `pypgm.mechanisms.interactions.Search`.
+    9. One estimate explains all measurements of attributes and pairs. It starts from the independent model or, where
+       that explains held-out answers better, from an exact estimate of the pairs that depend most, as many as a small
+       junction tree holds. Interactions that were found are fitted beside what it says.
 
     There may be hundreds of attributes: no junction tree has to hold all pairs.
 
@@ -86,8 +90,10 @@ def wide(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs, which leave
-        less error than the marginals themselves would. Single attributes are measured in any case.
+        Workload of whole marginals. Larger marginals count as all of their pairs, which leave less error than the
+        marginals themselves would, and interactions are searched for within them: with all triples, those of three
+        attributes. By default all pairs count, and interactions of up to seven attributes are searched for. Single
+        attributes are measured in any case.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
@@ -99,7 +105,7 @@ def wide(
     -------
     Release
         Model, measurements (attributes first, once to four times, then products of ranks, then pairs, twice or not at
-        all) and ledger.
+        all, then interactions) and ledger.
 
     Raises
     ------
@@ -128,6 +134,14 @@ def wide(
     product of both ranks. The estimate is the mean of the best fit to held-out answers and of one a little beyond it:
     its total variation is less than that of either, and associations shrink less.
 
+    The search compares sums over the records of products of signs, +1 or -1 for each value of some attributes, with the
+    model's. The parity of some columns, which no smaller set of them shows, is such a product. One exponential
+    mechanism picks the set of two to seven attributes whose sum is furthest, for at most a fiftieth of rho. The sum
+    itself is then measured, for at most a two-hundredth: unless it is beyond chance, noise and the error of the model,
+    the search ends, and what is left of rho is spent as without it. Else the interaction is measured in groups of
+    values, for at most a seventh of rho with all others, and the search goes on. Tables of counts without records, as
+    of databases, are not searched.
+
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
     most the root of P times that. One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is
     replaced). One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
@@ -154,16 +168,21 @@ def wide(
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
-    # 1. to 7. Pairs, and single attributes with the rest of the budget.
-    answers = _measure_pairs(run, weights, ordered, singles) if weights else _PairAnswers()
+    # 1. to 8. Pairs, interactions, and single attributes with the rest of the budget.
+    within = None if workload is None else list(map(run.domain.canonical, run.checked_workload(workload)))
+    answers = _measure_pairs(run, weights, ordered, singles, within) if weights else _Answers()
+    if weights and not answers.searched:
+        answers = _measure_sets_alone(run, ordered, singles, within, answers)
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
         _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
-    # 8. One estimate.
-    start = independent(run, singles, alone=not answers.followed)
+    # 9. One estimate.
+    start = independent(run, singles, alone=not answers.followed and not answers.followed_sets)
     known = [*denoised(start, singles), *answers.followed]
     model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
-    return run.release(model, [*singles, *answers.pairs], workload=workload, ordinal=ordinal)
+    if answers.followed_sets and not run.ended(model):
+        model = with_sets(run, known, answers.followed_sets, model)
+    return run.release(model, [*singles, *answers.pairs, *answers.sets], workload=workload, ordinal=ordinal)
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
@@ -203,22 +222,29 @@ def _parts(pairs: Mapping[Clique, float]) -> dict[Clique, float]:
     return {pair: power / whole for pair, power in powers.items()}
 
 
-class _PairAnswers(NamedTuple):
-    """Measurements of pairs, those among them for the estimate, and a model if it is the last."""
+class _Answers(NamedTuple):
+    """Measurements of pairs and of larger sets, those among them for the estimate, and a model if it is the last."""
 
     pairs: Sequence[LinearMeasurement] = ()
     followed: Sequence[LinearMeasurement] = ()
+    sets: Sequence[LinearMeasurement] = ()
+    followed_sets: Sequence[LinearMeasurement] = ()
     last: _Model | None = None
+    searched: bool = False
 
 
 def _measure_pairs(
-    run: Run, weights: Mapping[Clique, float], ordered: Collection[str], singles: list[LinearMeasurement]
-) -> _PairAnswers:
+    run: Run,
+    weights: Mapping[Clique, float],
+    ordered: Collection[str],
+    singles: list[LinearMeasurement],
+    within: Sequence[Clique] | None,
+) -> _Answers:
     """Measure single attributes again, then the pairs that are worth their noise, if any."""
     total = total_of(run, singles)
     share, rho = _share(run, weights, total), _rho_of_screen(run, len(weights), total)
     if share >= _ALL_SINGLES or rho == 0:
-        return _PairAnswers()
+        return _Answers()
     # 1. Single attributes, with the share that the number of records suggests.
     _measure_again(run, singles, run.rho * Fraction(share - _SINGLES_SHARE))
     start = independent(run, singles)
@@ -234,12 +260,14 @@ def _measure_pairs(
     products = ranks.measured(run, dependences, questions) if lines > 0 else []
     telling = ranks.telling(products, questions)
     if not questions:
-        return _PairAnswers(products, telling)
+        return _Answers(products, telling)
     # 3. The forecast share of single attributes.
     _measure_again(run, singles, Fraction(more))
-    # 5. to 7. The chosen pairs.
-    pairs, last = _measure_asked(run, weights, questions, singles, telling)
-    return _PairAnswers([*products, *pairs], [*telling, *pairs], last)
+    # 5. to 8. The chosen pairs, and interactions beyond them.
+    search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
+    pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search)
+    known = [*telling, *pairs]
+    return _Answers([*products, *pairs], known, search.measured, search.followed, last, searched=True)
 
 
 def _measure_asked(
@@ -247,7 +275,9 @@ def _measure_asked(
     weights: Mapping[Clique, float],
     questions: Mapping[Clique, Question],
     singles: Sequence[LinearMeasurement],
+    *,
     telling: Sequence[LinearMeasurement],
+    search: Search,
 ) -> tuple[list[LinearMeasurement], _Model | None]:
     """Measure the chosen pairs with the rest of the budget; return a model if it is the last."""
     start = independent(run, singles)
@@ -261,17 +291,40 @@ def _measure_asked(
         return _measure(run, chosen, worth, _left(run)), None
     pairs = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK)
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
-    rough = run.fit(known, start.model(run.domain), _ROUGH_TIME)
+
+    def fit(sets: Sequence[LinearMeasurement]) -> _Model:
+        return run.fit([*known, *sets], start.model(run.domain), _ROUGH_TIME)
+
+    rough = fit([])
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
         # 7. The resolutions that this model suggests.
         suggested = choices.suggested(rough)
+        # 8. Interactions that it does not explain.
+        if search.can_tell and not run.ended(rough):
+            search.go(rough, pairs, list(questions), fit)
     except KeyboardInterrupt:
         mark_interrupted(rough)
     chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}
     worth |= {pair: weights[pair] * gain for pair, (_, gain) in suggested.items()}
     pairs += _measure(run, chosen, worth, _left(run))
     return pairs, rough if run.ended(rough) else None
+
+
+def _measure_sets_alone(
+    run: Run,
+    ordered: Collection[str],
+    singles: Sequence[LinearMeasurement],
+    within: Sequence[Clique] | None,
+    answers: _Answers,
+) -> _Answers:
+    """Measure interactions, of pairs as well, where noise would hide each pair of the workload."""
+    start = independent(run, singles)
+    known = [*run.given, *denoised(start, singles), *answers.followed]
+    search = Search(run, start, ordered, within)
+    if search.can_tell:
+        search.go(None, (), [m.clique for m in known], lambda sets: run.fit([*known, *sets], start.model(run.domain)))
+    return answers._replace(sets=search.measured, followed_sets=search.followed)
 
 
 def _rho_of_screen(run: Run, n_pairs: int, total: float) -> Fraction:

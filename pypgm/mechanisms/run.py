@@ -341,7 +341,7 @@ class Run(Entry):
     def fit(
         self,
         measurements: Sequence[LinearMeasurement],
-        prior: GraphicalModel | None = None,
+        prior: _Model | None = None,
         part: float = 1.0,
         *,
         oracle: Literal["exact"] | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +13,8 @@ from pypgm.data.schema.rules import Ordered
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.observer import the_observer
 from pypgm.privacy.sampler import Sampler
+
+_PIECE = 1 << 18  # records of a table in memory that are read together
 
 
 class Counts(Protocol):
@@ -79,6 +81,17 @@ def in_rows(data: Counts) -> Dataset:
     names, none = data.domain.attributes, np.zeros(0, np.uint8)
     pieces = list(data.codes_of(names)) if isinstance(data, Ordered) else []
     return Dataset({a: np.concatenate([none, *(piece[a] for piece in pieces)]) for a in names}, data.domain)
+
+
+def pieces_of(data: Counts, names: Clique) -> Iterator[Mapping[str, NDArray[Any]]]:
+    """Yield the codes of columns of a table that has rows, some records at a time; to be called after the charge."""
+    if isinstance(data, Ordered):
+        yield from data.codes_of(names)
+        return
+    columns = in_rows(data).columns
+    chosen = {a: columns[a] for a in names}
+    for first in range(0, len(chosen[names[0]]), _PIECE):
+        yield {a: codes[first : first + _PIECE] for a, codes in chosen.items()}
 
 
 def check_counts(data: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -33,13 +33,14 @@ from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.selector import Selector, StatedSelector
+from pypgm.privacy.sign_selector import SignSelector
 from pypgm.privacy.trusted_query import Trusted, named, own_clique, trusted_many, trusted_on
 from pypgm.queries import LinearQuery, Neighbours, Products, on_lattice
 
 __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "RealAnswers", "measure_real", "on_grid"]
 
 
-_Selector = TypeVar("_Selector", bound=Selector[Any] | CellSelector)
+_Selector = TypeVar("_Selector", bound=Selector[Any] | CellSelector | SignSelector)
 
 
 class PrivateTable(Shown, Guarded):
@@ -107,7 +108,7 @@ class PrivateTable(Shown, Guarded):
         except BaseException:
             self._settle()
             raise
-        self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
+        self.__views: WeakSet[Selector[Any] | CellSelector | SignSelector | PrivateTable] = WeakSet()
         self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
 
     @property
@@ -381,6 +382,32 @@ class PrivateTable(Shown, Guarded):
             Chosen without looking at the data.
         """
         return self.__until_closed(CellSelector(self.trusted_access, cliques))
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the codes of single records can be read, as `sign_selector` does, and not only their counts."""
+        return has_rows(self.__records())
+
+    def sign_selector(self, signs: Mapping[str, ArrayLike], sets: Sequence[ArrayLike]) -> SignSelector:
+        """Return a selector of sets of signs, by the sums of their products over the records; reads nothing yet.
+
+        Parameters
+        ----------
+        signs : mapping of str to array_like of bool, shape (signs, values)
+            For each attribute its signs: whether each value counts as -1. Chosen without looking at the data.
+        sets : sequence of array_like of int, shape (sets, order)
+            Numbers of the signs in each set, over all attributes in the order of the mapping; one array an order.
+
+        Raises
+        ------
+        ValueError
+            If signs or sets do not fit.
+        TypeError
+            If the table has only counts.
+        """
+        if not self.has_rows:
+            raise TypeError("only records have signs, a table of counts is not enough")
+        return self.__until_closed(SignSelector(self.trusted_access, signs, sets))
 
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
         """Charge, then keep every record independently with one probability, behind its own pure ledger.

@@ -227,6 +227,7 @@ _BEHIND: dict[str, Callable[[PrivateTable], object]] = {
     "a screen": lambda t: t.l1_selector([("a",), ("b",)], _zero).screen(rho="1/9"),
     "a stated selection": lambda t: t.selector([("a",)], lambda i, counts: 0, sensitivity=1).select(rho="1/9"),
     "a selection of cells": lambda t: t.cell_selector([("a",)]).draw(1, [np.zeros(3)], 4.0, rho="1/9"),
+    "a selection of signs": lambda t: t.sign_selector({"a": [[0, 1, 1]]}, [[[0]]]).select([0], rho="1/9"),
     "quantiles": lambda t: private_quantiles(t.column("a"), ["1/2"], range(3), rho="1/9"),
     "bounds": lambda t: private_bounds(t.column("a"), range(3), scale=9),
     "keys": lambda t: sparse_histogram(t.column("a"), delta="1/1000", rho="1/9"),

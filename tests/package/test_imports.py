@@ -96,6 +96,7 @@ def test_selectors_know_no_private_table():
         "selector",
         "l1_selector",
         "cell_selector",
+        "sign_selector",
         "guarded",
         "private_column",
         "quantiles",

@@ -24,8 +24,8 @@ from pypgm.queries import Partition
 
 WATCHED = (
     *("ledger", "ledger_report", "budget", "charge", "laws", "access", "guarded", "fixed_errors", "private_table"),
-    *("selector", "l1_selector", "cell_selector", "score_weights", "selection", "private_column", "quantiles"),
-    *("unknown_keys", "subsampling", "trusted_query", "noise", "sampler"),
+    *("selector", "l1_selector", "cell_selector", "sign_selector", "score_weights", "selection", "private_column"),
+    *("quantiles", "unknown_keys", "subsampling", "trusted_query", "noise", "sampler"),
 )
 FILES = (*(f"pypgm/privacy/{name}.py" for name in WATCHED), "pypgm/mrf/stability.py", "pypgm/mrf/frank_wolfe.py")
 LIMIT, RESERVED = Fraction(10), Fraction(1, 10)
@@ -94,6 +94,8 @@ def stated(table, got):
     got.append(own.select(epsilon="1/2", offsets=[0, 3]))
     cells = table.cell_selector([("a",), ("b",)])
     got.extend(cells.draw(2, [np.zeros(3), np.zeros(2)], 60.0, 2, rho="1/8")[:1])
+    signs = table.sign_selector({"a": [[0, 1, 0]], "b": [[0, 1]]}, [np.array([[0, 1]])])
+    got.append(signs.select([0.0], rho="1/8"))
 
 
 def columns(table, got):

@@ -632,6 +632,10 @@ def cells(table):
     return table.cell_selector([("a",)]).draw(1, [np.zeros(3)], 60.0, rho="1/9")
 
 
+def signs(table):
+    return table.sign_selector({"a": [[0, 1, 1]], "b": [[0, 1]]}, [np.array([[0, 1]])]).select([2.5], rho="1/9")
+
+
 BEHIND = {
     "measure": lambda t: t.measure("a", rho="1/9"),
     "measure_many": lambda t: t.measure_many(["a", "b"], rho="1/9"),
@@ -642,6 +646,7 @@ BEHIND = {
     "screen": lambda t: t.l1_selector([("a",), ("b",)], zero).screen(rho="1/9"),
     "stated": lambda t: t.selector([("a",)], lambda i, counts: 0, sensitivity=1).select(rho="1/9"),
     "cells": cells,
+    "signs": signs,
     "quantiles": lambda t: private_quantiles(t.column("a"), [0.5], range(3), rho="1/9"),
     "bounds": lambda t: private_bounds(t.column("a"), range(3), scale=9),
     "keys": lambda t: sparse_histogram(t.column("a"), delta="1/1000", rho="1/9"),

@@ -33,6 +33,7 @@ def check_closed() -> Finding:
         "a screen": lambda made: made["selector"].screen(rho=1),
         "scores of one's own": lambda made: made["stated"].select(rho=1),
         "a draw among cells": lambda made: made["cells"].draw(1, [[0, 0, 0]], 9, rho=1),
+        "a selection of signs": lambda made: made["signs"].select([0], rho=1),
         "unknown keys": lambda made: sparse_histogram(made["column"], delta=_DELTA, variance=9),
         "a measurement of a sample": lambda made: made["sample"].measure("a", scale=9),
         "a measurement of a view": lambda made: made["view"].measure("a", variance=9),
@@ -73,6 +74,8 @@ def _made(records: list[list[int]]) -> dict[str, Any]:
         stated.select(rho=1)
         cells = private.cell_selector([("a",)])
         cells.draw(1, [[0, 0, 0]], 9, rho=1)
+        signs = private.sign_selector({"a": [[0, 1, 1]]}, [np.zeros((1, 1), int)])
+        signs.select([0], rho=1)
     sample = private.subsample("1/2", epsilon=1)
     made = {
         "table": private,
@@ -81,6 +84,6 @@ def _made(records: list[list[int]]) -> dict[str, Any]:
         "column": private.column("a"),
         "sample": sample,
     }
-    made |= {"stated": stated, "cells": cells, "view": private.over(DOMAIN.project(("a",)))}
+    made |= {"stated": stated, "cells": cells, "signs": signs, "view": private.over(DOMAIN.project(("a",)))}
     private.close()
     return made

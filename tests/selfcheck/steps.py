@@ -28,6 +28,7 @@ from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import L1Selector, PrivateTable, measure_real
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sign_selector import SignSelector
 from pypgm.queries import Identity, Kronecker, LinearQuery, Matrix, Partition, Prefix, RangeList, Subset, Union
 from selfcheck.scores import exact_rank_scores
 
@@ -89,6 +90,12 @@ def _cells(table: PrivateTable) -> CellSelector:
     return table.cell_selector(_PAIRS)
 
 
+def _signs(table: PrivateTable) -> SignSelector:
+    """Return a selector of sets of signs of the three attributes: the last value of each against the others."""
+    signs = {name: np.arange(table.domain.size((name,))) == table.domain.size((name,)) - 1 for name in table.domain}
+    return table.sign_selector({a: [s] for a, s in signs.items()}, [np.array([[0, 1], [0, 2]]), np.array([[0, 1, 2]])])
+
+
 def _offsets(table: PrivateTable) -> list[Any]:
     return [np.arange(table.domain.size(pair)) * 1.3 - 2 for pair in _PAIRS]
 
@@ -116,6 +123,11 @@ ASKED: dict[str, tuple[str, Ask]] = {
     ),
     "draws of counts": ("rho", lambda t, x: _cells(t).draw(-3, _offsets(t), 17.6, 4, rho=x)),
     "a draw of counts, odd epsilon": ("epsilon", lambda t, x: _cells(t).draw(1, _offsets(t), 3, epsilon=x)),
+    "a selection of signs": ("rho", lambda t, x: _signs(t).select([9.3, -4, 1 / 3], [1, 0.9, 1 / 3], rho=x)),
+    "a selection of signs, odd epsilon": (
+        "epsilon",
+        lambda t, x: _signs(t).select([9.3, -4, 0], None, [True, False, True], epsilon=x),
+    ),
     "permute-and-flip": ("rho", lambda t, x: _selector(t).permute_and_flip([0, 1, 2], rho=x)),
     "a screen": ("rho", lambda t, x: _selector(t).screen([2, 0, 2, 2], rho=x, weights=["1/9", 1, "1/9", "1/2"])),
     "a screen by a stated score": (

@@ -1,0 +1,414 @@
+"""Search for interactions of more attributes than two, which no pair shows, by sums of products of signs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.errors import ModelTooLargeError
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.mechanisms.resolution import Values
+from pypgm.privacy.sign_selector import sign_sums
+from pypgm.queries import Contrasts, Kronecker, Matrix
+
+if TYPE_CHECKING:
+    from pypgm.domain import Clique
+    from pypgm.mechanisms.one_way import Independent
+    from pypgm.mechanisms.run import Run
+    from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.queries import LinearQuery
+
+    _Model: TypeAlias = GraphicalModel | RegionGraphModel
+
+Array = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+# Chosen on made-up tables of parities, sums modulo 3, hidden halves and rules, adult, titanic, fire and msnbc.
+_MOST_SETS = 250_000  # sets that one selection compares
+_WORK = 2.0**36  # records times sets, above which there are fewer sets
+_OF_LEAST = 0.6  # of the sets: the smallest order may take so many
+_MOST_SIGNS = 7  # of an attribute
+_RARE = 0.02  # of the records: least share of either sign
+_MOST_CELLS = 1 << 17  # of the table of a set, which the estimate holds
+_PICK_SHARE = 0.02  # of rho, at most, for one selection
+_CHECK_SHARE = 0.005  # of rho, at most, for the sum of the set it selects
+_RHO_SHARE = 0.15  # of rho, at most, for all selections and interactions
+_SEARCH_SHARE = 0.6  # of that: for selections and checks
+_TELLS = 0.4  # of the records: largest sum that chance and noise make where a search is worth its cost
+_PRIOR = 0.9  # weight of a set's score for each attribute more than the least
+_DOUBT = 0.12  # of the records: most by which the model of pairs may be off because of their noise
+_DOUBTED = 1.5  # of the noise in pairs: what the model may be off by
+_NOISE = 40  # noise in an interaction is low enough at this part of it
+_GROUPS = 8  # most groups of an attribute
+_ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
+_ROWS = (
+    20_000,
+    200_000,
+)  # least and most records drawn from a model for its sums; else as many as there are
+_SEED = 0x7369676E  # of these records: a released model's
+_ENTRY_BITS = 17.9  # a product of centred signs stays below 2^18
+_ORDERS = range(2, 8)
+BEYOND_PAIRS = range(3, 8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Sets of signs of different attributes.
+
+    Attributes
+    ----------
+    signs : dict of str to ndarray of bool, shape (signs, values)
+        Whether each value of an attribute counts as -1.
+    sets : list of ndarray of uint16, shape (sets, order)
+        Numbers of signs, over all attributes in their order.
+    owners : ndarray of int64, shape (signs,)
+        Position of the attribute of each sign.
+    """
+
+    signs: dict[str, Bits]
+    sets: list[NDArray[np.uint16]]
+    owners: NDArray[np.int64]
+
+    def holding(self, attributes: Collection[str]) -> NDArray[np.bool_]:
+        """Return whether each set has all of some attributes."""
+        places = [i for i, a in enumerate(self.signs) if a in attributes]
+        return np.concatenate([np.isin(self.owners[s], places).sum(axis=1) == len(places) for s in self.sets])
+
+    def set_at(self, position: int) -> dict[str, Bits]:
+        """Return the signs of a set by attribute."""
+        for sets in self.sets:
+            if position < len(sets):
+                break
+            position -= len(sets)
+        flat = [(a, sign) for a, of_attribute in self.signs.items() for sign in of_attribute]
+        return dict(flat[j] for j in sets[position].tolist())
+
+
+def signs_of(values: Values, is_ordered: bool) -> Bits:
+    """Return signs of an attribute's values, the most telling first: whether each value counts as -1.
+
+    Those of an ordered attribute split it at its median and quarters, those of another one by the binary digits of the
+    values' ranks by frequency, and each of the most frequent values from the others.
+    """
+    codes = np.arange(values.size)
+    ranks = np.argsort(np.argsort(-values.shares, kind="stable"), kind="stable")
+    bits = max(1, math.ceil(math.log2(min(values.size, 8))))
+    among = [ranks == i for i in range(3)]
+    if is_ordered and values.size > 2:
+        quarters = np.floor(4 * values.below)
+        made = [quarters >= 2, (quarters == 1) | (quarters == 2), quarters % 2 == 1, quarters >= 1, quarters >= 3]
+        made.append(codes % 2 == 1)
+    elif values.size == 3:
+        made = among
+    else:
+        parities = [_is_odd(ranks & digits) for digits in range(1, 1 << bits)]
+        made = [*parities, *(among if values.size > 2 else [])]
+    kept: list[Bits] = []
+    for sign in made:
+        share = values.shares[sign].sum() / values.shares.sum()
+        if _RARE < share < 1 - _RARE and not any((sign == s).all() or (sign != s).all() for s in kept):
+            kept.append(sign)
+    return np.array(kept[:_MOST_SIGNS], bool).reshape(-1, values.size)
+
+
+def _is_odd(codes: NDArray[np.int64]) -> Bits:
+    """Return whether the number of binary digits 1 is odd, of codes below 2^32."""
+    for half in (16, 8, 4, 2, 1):
+        codes = codes ^ (codes >> half)
+    return np.asarray(codes % 2 == 1)
+
+
+def candidate_sets(
+    counts: Sequence[int],
+    sizes: Sequence[int],
+    most: float,
+    orders: Sequence[int],
+    within: Sequence[Sequence[int]] | None = None,
+) -> list[NDArray[np.uint16]]:
+    """Return sets of signs of different attributes, one array an order: of each attribute as many first signs as fit.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Number of signs of each attribute.
+    sizes : sequence of int
+        Number of values of each attribute: the table of a set has few cells.
+    most : float
+        Number of sets.
+    orders : sequence of int
+        Numbers of signs in a set, rising.
+    within : sequence of sequence of int, optional
+        Positions of attributes: each set is within one of these, if given.
+
+    Examples
+    --------
+    >>> [s.tolist() for s in candidate_sets([1, 2, 1], [2, 4, 2], 6, [2, 3])]
+    [[[0, 1], [0, 3], [1, 3]], [[0, 1, 3], [0, 2, 3]]]
+    """
+    first = np.concatenate([[0], np.cumsum(counts)])
+    with_signs = [i for i, n in enumerate(counts) if n]
+    parts = [with_signs] if within is None else [[i for i in with_signs if i in w] for w in within]
+    made: list[NDArray[np.uint16]] = []
+    orders = [o for o in orders if o <= len(with_signs)]
+    for place, order in enumerate(orders):
+        number = most * _OF_LEAST if place == 0 and len(orders) > 1 else most / (len(orders) - place)
+        fitting = [m for m in range(1, max(counts) + 1) if _number([min(m, n) for n in counts], order) <= number]
+        if not fitting:
+            continue
+        some = sorted({c for part in parts for c in itertools.combinations(part, order)})
+        combined = np.array(some, np.int64).reshape(-1, order)
+        combined = combined[np.prod(np.asarray(sizes, float)[combined], axis=1) <= _MOST_CELLS]
+        has = np.minimum(np.take(counts, combined), fitting[-1])
+        kinds, kind = np.unique(has, axis=0, return_inverse=True)
+        rows = [  # of attributes with equally many signs
+            (first[combined[kind.ravel() == i]][:, None] + np.array(list(np.ndindex(*some_counts)))).reshape(-1, order)
+            for i, some_counts in enumerate(kinds.tolist())
+        ]
+        made += [np.concatenate(rows).astype(np.uint16)] if rows else []
+        most -= sum(map(len, rows))
+    return made
+
+
+def _number(counts: Sequence[int], order: int) -> int:
+    """Return the number of sets of so many signs of different attributes: an elementary symmetric polynomial."""
+    sums = [1] + [0] * order
+    for count in counts:
+        for k in range(order, 0, -1):
+            sums[k] += count * sums[k - 1]
+    return sums[order]
+
+
+class Search:
+    """Search for sets of attributes whose interaction no smaller marginals explain.
+
+    An exponential mechanism picks the set whose sum of products of signs is furthest from a model's; that sum is
+    measured, and unless it is beyond what chance and the noise of that model make, the search is over. Otherwise the
+    interaction of the set is measured in a few groups of each attribute, and the search goes on from a model that
+    explains it.
+
+    Parameters
+    ----------
+    run : Run
+    start : Independent
+        Model of single attributes, from which signs and groups follow.
+    ordered : collection of str
+        Attributes whose neighbouring codes are alike.
+    within : sequence of clique, optional
+        Marginals of a workload: each set is within one of these. By default there are sets of all attributes.
+    orders : sequence of int
+        Numbers of attributes of a set.
+
+    Attributes
+    ----------
+    measured, followed : list of LinearMeasurement
+        All sums and interactions, and those of sets that are not chance, for the estimate.
+    can_tell : bool
+        Whether chance and noise leave room for an interaction: by the budget and the number of records.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        start: Independent,
+        ordered: Collection[str],
+        within: Sequence[Clique] | None = None,
+        *,
+        orders: Sequence[int] = _ORDERS,
+    ) -> None:
+        self._run, self._total, self._start = run, start.total, start
+        self.measured: list[LinearMeasurement] = []
+        self.followed: list[LinearMeasurement] = []
+        self._values = {a: Values(shares, a in ordered) for a, shares in start.shares.items()}
+        self._signs = {a: signs_of(values, a in ordered) for a, values in self._values.items()}
+        self._most, self._within = min(_MOST_SETS, _WORK / self._total), within
+        largest = len(run.domain) if within is None else max(map(len, within))
+        self._orders = [order for order in orders if order <= largest]
+        counts = list(map(len, self._signs.values()))
+        whole = sum(_number(counts, order) for order in self._orders)
+        self._left = _RHO_SHARE * float(run.rho)
+        self._rows = int(min(max(self._total, _ROWS[0]), _ROWS[1]))
+        self._price(max(2.0, min(self._most, whole)))
+        has_room = self._chance + self._blur <= _TELLS * self._total
+        self.can_tell = whole > 1 and has_room and run.total != 0 and run.table.has_rows
+
+    def _price(self, count: float) -> None:
+        """Set the noise of selections and checks: as large as what chance makes of so many sums, if that is cheap."""
+        rho, privacy, logs = float(self._run.rho), self._run.table.privacy, math.log(count)
+        change = privacy.l1_score_range / 2  # of a sum
+        self._chance = math.sqrt(2 * logs * self._total * (1 + self._total / self._rows))
+        epsilon = min(2 * change * logs / self._chance, math.sqrt(8 * _PICK_SHARE * rho))
+        self._pick = epsilon**2 / 8
+        self._check = min(_CHECK_SHARE * rho, 9 * change**2 / (2 * self._total))
+        self._blur = 2 * change * logs / epsilon
+
+    def go(
+        self,
+        model: _Model | None,
+        pairs: Sequence[LinearMeasurement],
+        cliques: Sequence[Clique],
+        fit: Callable[[Sequence[LinearMeasurement]], _Model],
+    ) -> None:
+        """Search until chance explains the set that is picked, or the budget ends; the rest of rho is left to the run.
+
+        Parameters
+        ----------
+        model : model, optional
+            Of what is known; the independent one by default.
+        pairs : sequence of LinearMeasurement
+            Pairs it explains, of which it follows the noise.
+        cliques : sequence of clique
+            Those that the last estimate explains besides the sets, which must leave memory for it.
+        fit : callable
+            Makes a model of what is known and of further measurements.
+        """
+        run = self._run
+        counts = list(map(len, self._signs.values()))
+        within = None if self._within is None else list(map(run.domain.indices, self._within))
+        sets = candidate_sets(counts, run.domain.shape, self._most, self._orders, within)
+        if not sets:
+            return
+        candidates = Candidates(self._signs, sets, np.repeat(np.arange(len(counts)), counts))
+        selector = run.table.sign_selector(self._signs, sets)
+        orders = np.concatenate([np.full(len(s), s.shape[1]) for s in sets])
+        weights, among = _PRIOR ** (orders - orders.min()), np.ones(len(orders), bool)
+        doubt = self._doubt(pairs) * self._total
+        budget = _SEARCH_SHARE * self._left
+        while self._affords(budget) and among.any() and not run.clock.is_past_limit:
+            expected = _Expected(candidates, self._start, model, self._rows)
+            position = selector.select(expected.sums, weights, among, rho=Fraction(self._pick))
+            signs = candidates.set_at(position)
+            centred, unit = self._centred(signs)
+            check = self._ask(Kronecker([Matrix(w[None]) for w in centred.values()]), tuple(centred), self._check)
+            budget -= self._pick + self._check
+            self._left -= self._pick + self._check
+            size = abs(float(check.values[0]) - expected.of(centred)) / unit
+            doubted = 0.0 if model is None else _off(model, pairs, centred) / unit ** (2 / len(centred))
+            if size < self._chance + 2 * float(check.stddev) / unit + doubt + 2 * doubted:
+                break
+            among &= ~candidates.holding(signs)
+            if not self._fits([*cliques, *(m.clique for m in self.followed), check.clique]):
+                continue
+            self.followed += [check, self._measured(signs, size / self._total)]
+            model = fit(self.followed)
+            if run.ended(model):
+                break
+
+    def _affords(self, budget: float) -> bool:
+        """Return whether a selection and a check leave as much for an interaction."""
+        return min(budget, min(self._left, float(self._run.table.ledger.remaining())) / 2) >= self._pick + self._check
+
+    def _fits(self, cliques: Sequence[Clique]) -> bool:
+        """Return whether an estimate from these cliques fits in memory."""
+        try:
+            self._run.check_fits(cliques)
+        except ModelTooLargeError:
+            return False
+        return True
+
+    def _centred(self, signs: Mapping[str, Bits]) -> tuple[dict[str, NDArray[np.int64]], int]:
+        """Return signs less their means, in integers, and the product of 1 for each.
+
+        The sum of products of signs is far from the model's as well where it is wrong about fewer of the attributes,
+        and the other signs are mostly alike. That of centred signs is not.
+        """
+        start, levels = self._start, int(2 ** (_ENTRY_BITS / len(signs)) / 2)
+        clique = self._run.domain.canonical(tuple(signs))
+        means = {a: 1 - 2 * float(start.shares[a][signs[a]].sum() / start.shares[a].sum()) for a in clique}
+        centred = {a: np.rint(levels * (1 - 2 * signs[a] - means[a])).astype(np.int64) for a in clique}
+        return centred, levels ** len(clique)
+
+    def _doubt(self, pairs: Sequence[LinearMeasurement]) -> float:
+        """Return the part of the records by which a model of pairs may be off because of their noise."""
+        noise = [
+            _ABSOLUTE * float(m.stddev) * m.values.size / math.sqrt(m.query.squared_singular_value) / self._total
+            for m in pairs
+            if isinstance(m.query, Contrasts) and len(m.clique) == 2
+        ]
+        return min(_DOUBT, _DOUBTED * float(np.mean(noise))) if noise else 0.0
+
+    def _measured(self, signs: Mapping[str, Bits], size: float) -> LinearMeasurement:
+        """Measure the interaction of a set in as many groups as leave little noise, for half of what is left."""
+        rho = min(self._left, float(self._run.table.ledger.remaining())) / 2
+        cells = size * self._total / (3 * _ABSOLUTE * self._run.stddev(rho))
+        count = 2
+        while count < _GROUPS and math.prod(min(count + 1, self._values[a].size) for a in signs) <= cells:
+            count += 1
+        groups = {a: self._grouped(a, sign, count) for a, sign in signs.items()}
+        made = math.prod(int(g.max()) + 1 for g in groups.values())
+        enough = (self._run.stddev(1.0) * _NOISE * _ABSOLUTE * made / (size * self._total)) ** 2
+        rho = min(rho, enough)
+        self._left -= rho
+        clique = self._run.domain.canonical(tuple(groups))
+        ordered_groups = [groups[a] for a in clique]
+        return self._ask(Contrasts([int(g.max()) + 1 for g in ordered_groups], ordered_groups), clique, rho)
+
+    def _grouped(self, attribute: str, sign: Bits, count: int) -> NDArray[np.int64]:
+        """Return the groups of an attribute's values, at most `count`, cut where the sign changes."""
+        for fewer in range(count, 0, -1):
+            groups = np.unique(2 * self._values[attribute].groups(fewer)[0] + sign, return_inverse=True)[1]
+            if groups.max() < count:
+                break
+        return groups.astype(np.int64)
+
+    def _ask(self, query: LinearQuery, clique: Clique, rho: float) -> LinearMeasurement:
+        answer = self._run.table.measure(clique, query, rho=Fraction(rho))
+        self.measured.append(answer)
+        return answer
+
+
+def _off(model: _Model, pairs: Sequence[LinearMeasurement], weights: Mapping[str, NDArray[np.int64]]) -> float:
+    """Return how far a model is from what the pairs of a set say of products of weights, noise included."""
+    within = [(m, m.query) for m in pairs if isinstance(m.query, Contrasts) and set(m.clique) <= set(weights)]
+    off = 0.0
+    for (m, query), table in zip(within, model.project_many([m.clique for m, _ in within]), strict=True):
+        first, second = (weights[a].astype(float) for a in m.clique)
+        cells = query.rmatvec(m.values - query.matvec(table.datavector())) / query.squared_singular_value
+        off += float(first @ cells.reshape(len(first), -1) @ second) ** 2
+    return math.sqrt(off)
+
+
+class _Expected:
+    """Sums that a model expects, by its records; of an independent model by its means."""
+
+    def __init__(self, candidates: Candidates, start: Independent, model: _Model | None, rows: int) -> None:
+        self._start, self._columns = start, None if model is None else model.synthetic_data(rows, rng=_SEED).columns
+        self._scale = start.total / rows
+        signs, sets = candidates.signs, candidates.sets
+        if self._columns is not None:
+            self.sums: NDArray[Any] = sign_sums(signs, sets, self._columns) * self._scale
+        else:
+            means = np.concatenate([(1.0 - 2 * s) @ start.shares[a] for a, s in signs.items()])
+            self.sums = start.total * np.concatenate([means[one].prod(axis=1) for one in sets])
+
+    def of(self, weights: Mapping[str, NDArray[np.int64]]) -> float:
+        """Return the expected sum of the product of values' weights."""
+        if self._columns is None:
+            return self._start.total * math.prod(float(w @ self._start.shares[a]) for a, w in weights.items())
+        products = np.prod([w[self._columns[a]] for a, w in weights.items()], axis=0)
+        return float(products.sum()) * self._scale
+
+
+def with_sets(
+    run: Run,
+    known: Sequence[LinearMeasurement],
+    sets: Sequence[LinearMeasurement],
+    model: _Model,
+) -> _Model:
+    """Return the model that explains sets beside what a model says of all else.
+
+    An estimate stops where it would follow noise, by all answers together. Strong interactions would keep it going, and
+    it would follow the noise of pairs: so pairs are estimated first, to their own stop.
+    """
+    tables = model.project_many([m.clique for m in known])
+    said = [
+        LinearMeasurement(m.linear_map.matvec(t.datavector()), m.clique, m.stddev, m.query, not_private=m.not_private)
+        for m, t in zip(known, tables, strict=True)
+    ]
+    return run.fit([*run.given, *said, *sets], model)

@@ -1,0 +1,182 @@
+"""Interactions of more than two attributes: which sets are found, what the search costs, and where there is none."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm.mechanisms import interactions, wide
+from pypgm.mechanisms.interactions import candidate_sets, signs_of
+from pypgm.mechanisms.resolution import Values
+from pypgm.privacy import Budget, Privacy, PrivateTable
+from pypgm.privacy.counts import Dataset
+
+
+def parity(n, k, seed=0, columns=8):
+    """Return records of fair bits, the last of which is the parity of the first k but for one record in a hundred."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (n, columns))
+    odd = bits[:, :k].sum(axis=1) % 2 ^ (rng.random(n) < 0.01)
+    names = [f"x{i}" for i in range(columns)]
+    return Dataset(dict(zip(names, bits.T, strict=True)) | {"y": odd}, pypgm.Domain([*names, "y"], [2] * (columns + 1)))
+
+
+def agreement(release, k):
+    """Return the share of the model's records of which the last bit is the parity of the first k."""
+    clique = (*(f"x{i}" for i in range(k)), "y")
+    table = release.project(clique).values
+    even = np.indices(table.shape).sum(axis=0) % 2 == 0
+    return float(table[even].sum() / table.sum())
+
+
+def picks(release):
+    return [line for line in release.ledger.lines if "sets of signs" in line.on]
+
+
+def larger(release):
+    return {m.clique for m in release.measurements if len(m.clique) > 2}
+
+
+@pytest.mark.parametrize("privacy", [Privacy(), Privacy("replace"), Privacy(records_per_person=2)], ids=str)
+@pytest.mark.parametrize("k", [2, 4, 6])
+def test_a_parity_of_any_bits_is_found_by_itself(k, privacy):
+    data = parity(20_000, k)
+    release = wide(data, 1, 1e-9, privacy=privacy, unsafe_seed=k)
+    assert agreement(release, k) > 0.97
+    assert (*(f"x{i}" for i in range(k)), "y") in larger(release)
+    assert Fraction(999, 1000) <= release.ledger.spent() / release.ledger.budget.limit <= 1
+
+
+def test_few_records_do_for_few_bits():
+    for k in (2, 3, 4):
+        assert agreement(wide(parity(3000, k), 1, 1e-9, unsafe_seed=k), k) > 0.95
+
+
+def test_a_sum_modulo_three_needs_more_groups_than_two():
+    rng = np.random.default_rng(0)
+    columns = {f"x{i}": rng.integers(0, 3, 20_000) for i in range(6)}
+    columns["y"] = (columns["x0"] + columns["x1"] + columns["x2"]) % 3
+    labels = ["a", "b", "c"]
+    data = pypgm.Dataset(columns, pypgm.Domain(dict.fromkeys(columns, labels)))
+    release = wide(data, 1, 1e-9, unsafe_seed=1)
+    table = release.project(("x0", "x1", "x2", "y")).values
+    right = np.add.outer(np.add.outer(np.arange(3), np.arange(3)), np.arange(3)) % 3
+    assert np.take_along_axis(table, right[..., None], 3).sum() / table.sum() > 0.9
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1])
+def test_with_few_records_no_search_is_made(epsilon):
+    assert not picks(wide(parity(500, 3), epsilon, 1e-9, unsafe_seed=0))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1, 10])
+def test_where_there_is_nothing_little_is_spent_and_nothing_followed(epsilon):
+    rng = np.random.default_rng(5)
+    base = rng.integers(0, 4, 8000)
+    columns = {f"x{i}": np.where(rng.random(8000) < 0.4, base, rng.integers(0, 4, 8000)) for i in range(7)}
+    data = pypgm.Dataset(columns, pypgm.Domain(list(columns), [4] * 7))
+    release = wide(data, epsilon, 1e-9, unsafe_seed=3)
+    limit = release.ledger.budget.limit
+    searched = sum(line.cost for line in picks(release))
+    checks = sum(1 for m in release.measurements if len(m.clique) > 2)
+    assert len(picks(release)) == checks <= 1
+    assert searched <= limit * Fraction(2, 100)
+    assert release.ledger.spent() <= limit
+
+
+def test_the_sum_of_a_set_that_chance_explains_is_released_and_not_followed():
+    data = parity(8000, 3)
+    shuffled = pypgm.Dataset(
+        {**data.columns, "y": np.random.default_rng(1).permutation(data.columns["y"])}, data.domain
+    )
+    release = wide(shuffled, 1, 1e-9, unsafe_seed=2)
+    assert larger(release)
+    assert all(len(c) <= 2 for c in release.model.marginals.cliques)
+
+
+def test_sets_are_within_the_marginals_of_a_workload():
+    data = parity(20_000, 2)
+    of = pypgm.workloads.Workload
+    for workload, found in (
+        (2, False),
+        (3, True),
+        ("up-to-3", True),
+        (of(data.domain, [("x3", "x4", "y"), ("x0", "x1")]), False),
+        (of(data.domain, [("x3", "x4"), ("x0", "x1", "x5", "y")]), True),
+    ):
+        release = wide(data, 1, 1e-9, workload=workload, unsafe_seed=4)
+        assert (("x0", "x1", "y") in larger(release)) == found
+        assert (agreement(release, 2) > 0.97) == found
+
+
+class Counted:
+    """Counts of records that nobody can read one by one."""
+
+    n_records, weights = 20_000, None
+
+    def __init__(self, data):
+        self._data, self.domain = data, data.domain
+
+    def count(self, cliques, n_threads=0):
+        return self._data.count(cliques, n_threads)
+
+
+def test_a_table_of_counts_is_not_searched():
+    table = PrivateTable(Counted(parity(20_000, 3)), Privacy(), pypgm.Ledger(Budget(epsilon=1, delta="1e-9")))
+    release = wide(table)
+    assert not picks(release)
+    assert not larger(release)
+
+
+def test_what_does_not_fit_in_memory_is_not_asked(monkeypatch):
+    data = parity(20_000, 4)
+    monkeypatch.setattr(interactions.Search, "_fits", lambda *_: False)
+    release = wide(data, 1, 1e-9, unsafe_seed=0)
+    assert picks(release)
+    assert all(len(c) <= 2 for c in release.model.marginals.cliques)
+
+
+def test_a_time_limit_that_has_passed_ends_the_search():
+    release = wide(parity(20_000, 3), 1, 1e-9, unsafe_seed=0, time_limit=1e-9)
+    assert not picks(release)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_candidates_are_sets_of_signs_of_different_attributes_each_once(seed):
+    rng = np.random.default_rng(seed)
+    counts, sizes = rng.integers(0, 4, 6).tolist(), rng.integers(2, 9, 6).tolist()
+    owner = np.repeat(np.arange(6), counts)
+    made = candidate_sets(counts, sizes, 10**6, range(2, 5))
+    expected = [
+        [list(s) for s in itertools.combinations(range(len(owner)), order) if len(set(owner[list(s)])) == order]
+        for order in range(2, 5)
+    ]
+    assert [sorted(s.tolist()) for s in made] == [e for e in expected if e]
+    within = [[0, 1, 3, 5], [1, 2, 4]]
+    some = candidate_sets(counts, sizes, 10**6, range(2, 5), within)
+    allowed = [[s for s in e if any(set(owner[s]) <= set(w) for w in within)] for e in expected]
+    assert [sorted(s.tolist()) for s in some] == [e for e in allowed if e]
+    fewer = candidate_sets(counts, sizes, 20, range(2, 5))
+    assert sum(map(len, fewer)) <= 20
+    for sets in fewer:
+        assert (np.diff(owner[sets], axis=1) > 0).all()
+    assert candidate_sets(counts, [1 << 20] * 6, 1000, [2, 3]) == []
+
+
+@pytest.mark.parametrize("is_ordered", [True, False])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 40])
+def test_signs_split_the_records_and_none_is_there_twice(size, is_ordered):
+    for seed in range(20):
+        shares = np.random.default_rng(seed).dirichlet(np.ones(size))
+        signs = signs_of(Values(shares, is_ordered), is_ordered)
+        assert signs.shape[1] == size
+        assert len(signs) <= 7
+        parts = signs @ shares
+        assert ((parts > 0.02) & (parts < 0.98)).all()
+        assert not any((a == b).all() or (a != b).all() for a, b in itertools.combinations(signs, 2))
+        if size == 2 and shares.min() > 0.02:
+            assert len(signs) == 1
