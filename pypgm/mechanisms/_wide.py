@@ -17,7 +17,7 @@ from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start,
 from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
 from pypgm.mechanisms.interactions import BEYOND_PAIRS, Search, with_sets
 from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
-from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs
+from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs, with_targets
 from pypgm.mechanisms.pair_dependence import dependence, screened
 from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
 from pypgm.mechanisms.resolution import Resolution, contrasts_cost
@@ -60,6 +60,7 @@ def wide(
     delta: Number | None = None,
     *,
     workload: WorkloadLike | None = None,
+    targets: str | Sequence[str] = (),
     ordinal: Collection[str] | None = None,
     **options: Unpack[Options],
 ) -> ModelRelease:
@@ -94,6 +95,9 @@ def wide(
         marginals themselves would, and interactions are searched for within them: with all triples, those of three
         attributes. By default all pairs count, and interactions of up to seven attributes are searched for. Single
         attributes are measured in any case.
+    targets : str or sequence of str
+        Attributes to be predicted from the others; none by default. Their pairs together count as much as all other
+        pairs of the workload.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
@@ -164,7 +168,8 @@ def wide(
         raise ValueError("wide needs at least one attribute")
     ordinal = run.ordinal if ordinal is None else run.mapped.names(ordinal)
     ordered = _ordered(run.domain, ordinal)
-    weights = asked_pairs(run, workload)
+    targets = run.whole.domain.canonical(targets)
+    weights = with_targets(asked_pairs(run, workload), run.mapped.names(targets) or ())
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
@@ -182,7 +187,9 @@ def wide(
     model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
     if answers.followed_sets and not run.ended(model):
         model = with_sets(run, known, answers.followed_sets, model)
-    return run.release(model, [*singles, *answers.pairs, *answers.sets], workload=workload, ordinal=ordinal)
+    return run.release(
+        model, [*singles, *answers.pairs, *answers.sets], workload=workload, targets=targets or None, ordinal=ordinal
+    )
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
