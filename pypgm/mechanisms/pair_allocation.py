@@ -166,11 +166,11 @@ def with_targets(pairs: Mapping[Clique, float], targets: Collection[str]) -> dic
     >>> with_targets({("a", "b"): 3.0, ("a", "c"): 1.0, ("b", "c"): 1.0}, ["c"])
     {('a', 'b'): 3.0, ('a', 'c'): 1.5, ('b', 'c'): 1.5}
     """
-    own = {pair for pair in pairs if not set(pair).isdisjoint(targets)}
-    of_others = math.fsum(weight for pair, weight in pairs.items() if pair not in own)
-    of_targets = math.fsum(weight for pair, weight in pairs.items() if pair in own)
-    times = max(1.0, of_others / of_targets) if own else 1.0
-    return {pair: weight * times if pair in own else weight for pair, weight in pairs.items()}
+    chosen = {pair for pair in pairs if not set(pair).isdisjoint(targets)}
+    of_others = math.fsum(weight for pair, weight in pairs.items() if pair not in chosen)
+    of_targets = math.fsum(weight for pair, weight in pairs.items() if pair in chosen)
+    times = max(1.0, of_others / of_targets) if chosen else 1.0
+    return {pair: weight * times if pair in chosen else weight for pair, weight in pairs.items()}
 
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
