@@ -15,7 +15,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
 from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
-from pypgm.mechanisms.interactions import BEYOND_PAIRS, Search, with_sets
+from pypgm.mechanisms.interactions import BEYOND_PAIRS, SEARCH_SHARE, Search, with_sets
 from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
 from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs, with_targets
 from pypgm.mechanisms.pair_dependence import dependence, screened
@@ -252,8 +252,11 @@ def _measure_pairs(
     share, rho = _share(run, weights, total), _rho_of_screen(run, len(weights), total)
     if share >= _ALL_SINGLES or rho == 0:
         return _Answers()
+    # What single attributes leave for a search, and as much for pairs: they would take all but a few hundredths of rho.
+    is_searched = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS).can_tell
+    reserve = 2 * SEARCH_SHARE if is_searched else 0.0
     # 1. Single attributes, with the share that the number of records suggests.
-    _measure_again(run, singles, run.rho * Fraction(share - _SINGLES_SHARE))
+    _measure_again(run, singles, run.rho * Fraction(min(share, 1 - reserve) - _SINGLES_SHARE))
     start = independent(run, singles)
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
     # 2. The screen.
@@ -269,7 +272,7 @@ def _measure_pairs(
     if not questions:
         return _Answers(products, telling)
     # 3. The forecast share of single attributes.
-    _measure_again(run, singles, Fraction(more))
+    _measure_again(run, singles, Fraction(max(0.0, min(more, float(ledger.remaining() - run.rho * Fraction(reserve))))))
     # 5. to 8. The chosen pairs, and interactions beyond them.
     search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
     pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search)

@@ -39,9 +39,10 @@ _RARE = 0.02  # of the records: least share of either sign
 _MOST_CELLS = 1 << 17  # of the table of a set, which the estimate holds
 _PICK_SHARE = 0.02  # of rho, at most, for one selection
 _CHECK_SHARE = 0.005  # of rho, at most, for the sum of the set it selects
-_RHO_SHARE = 0.15  # of rho, at most, for all selections and interactions
+SEARCH_SHARE = 0.15  # of rho, at most, for all selections and interactions
 _SEARCH_SHARE = 0.6  # of that: for selections and checks
 _TELLS = 0.4  # of the records: largest sum that chance and noise make where a search is worth its cost
+_CHECKED = 8  # of the least sum that counts: its check has an eighth of it as noise
 _PRIOR = 0.9  # weight of a set's score for each attribute more than the least
 _DOUBT = 0.12  # of the records: most by which the model of pairs may be off because of their noise
 _DOUBTED = 1.5  # of the noise in pairs: what the model may be off by
@@ -232,21 +233,22 @@ class Search:
         self._orders = [order for order in orders if order <= largest]
         counts = list(map(len, self._signs.values()))
         whole = sum(_number(counts, order) for order in self._orders)
-        self._left = _RHO_SHARE * float(run.rho)
+        self._left = SEARCH_SHARE * float(run.rho)
         self._rows = int(min(max(self._total, _ROWS[0]), _ROWS[1]))
-        self._price(max(2.0, min(self._most, whole)))
-        has_room = self._chance + self._blur <= _TELLS * self._total
+        self._count = max(2.0, min(self._most, whole))
+        self._chance = math.sqrt(2 * math.log(self._count) * self._total * (1 + self._total / self._rows))
+        has_room = self._chance + self._priced(self._chance)[2] <= _TELLS * self._total
         self.can_tell = whole > 1 and has_room and run.total != 0 and run.table.has_rows
 
-    def _price(self, count: float) -> None:
-        """Set the noise of selections and checks: as large as what chance makes of so many sums, if that is cheap."""
-        rho, privacy, logs = float(self._run.rho), self._run.table.privacy, math.log(count)
-        change = privacy.l1_score_range / 2  # of a sum
-        self._chance = math.sqrt(2 * logs * self._total * (1 + self._total / self._rows))
-        epsilon = min(2 * change * logs / self._chance, math.sqrt(8 * _PICK_SHARE * rho))
-        self._pick = epsilon**2 / 8
-        self._check = min(_CHECK_SHARE * rho, 9 * change**2 / (2 * self._total))
-        self._blur = 2 * change * logs / epsilon
+    def _priced(self, least: float) -> tuple[float, float, float]:
+        """Return rho of a selection and of a check, and the selection's noise: no more than the least sum that counts.
+
+        More precise selections would be lost on sums that chance and the model's own error explain.
+        """
+        rho, change = float(self._run.rho), self._run.table.privacy.l1_score_range / 2  # of a sum
+        noise = 2 * change * math.log(self._count)  # largest of so many, at epsilon 1
+        epsilon = min(noise / least, math.sqrt(8 * _PICK_SHARE * rho))
+        return epsilon**2 / 8, min(_CHECK_SHARE * rho, (_CHECKED * change / least) ** 2 / 2), noise / epsilon
 
     def go(
         self,
@@ -278,19 +280,20 @@ class Search:
         selector = run.table.sign_selector(self._signs, sets)
         orders = np.concatenate([np.full(len(s), s.shape[1]) for s in sets])
         weights, among = _PRIOR ** (orders - orders.min()), np.ones(len(orders), bool)
-        doubt = self._doubt(pairs) * self._total
+        least = self._chance + self._doubt(pairs) * self._total
+        rho_pick, rho_check, _ = self._priced(least)
         budget = _SEARCH_SHARE * self._left
-        while self._affords(budget) and among.any() and not run.clock.is_past_limit:
+        while self._affords(rho_pick + rho_check, budget) and among.any() and not run.clock.is_past_limit:
             expected = _Expected(candidates, self._start, model, self._rows)
-            position = selector.select(expected.sums, weights, among, rho=Fraction(self._pick))
+            position = selector.select(expected.sums, weights, among, rho=Fraction(rho_pick))
             signs = candidates.set_at(position)
             centred, unit = self._centred(signs)
-            check = self._ask(Kronecker([Matrix(w[None]) for w in centred.values()]), tuple(centred), self._check)
-            budget -= self._pick + self._check
-            self._left -= self._pick + self._check
+            check = self._ask(Kronecker([Matrix(w[None]) for w in centred.values()]), tuple(centred), rho_check)
+            budget -= rho_pick + rho_check
+            self._left -= rho_pick + rho_check
             size = abs(float(check.values[0]) - expected.of(centred)) / unit
             doubted = 0.0 if model is None else _off(model, pairs, centred) / unit ** (2 / len(centred))
-            if size < self._chance + 2 * float(check.stddev) / unit + doubt + 2 * doubted:
+            if size < least + 2 * float(check.stddev) / unit + 2 * doubted:
                 break
             among &= ~candidates.holding(signs)
             if not self._fits([*cliques, *(m.clique for m in self.followed), check.clique]):
@@ -300,9 +303,9 @@ class Search:
             if run.ended(model):
                 break
 
-    def _affords(self, budget: float) -> bool:
+    def _affords(self, price: float, budget: float) -> bool:
         """Return whether a selection and a check leave as much for an interaction."""
-        return min(budget, min(self._left, float(self._run.table.ledger.remaining())) / 2) >= self._pick + self._check
+        return min(budget, min(self._left, float(self._run.table.ledger.remaining())) / 2) >= price
 
     def _fits(self, cliques: Sequence[Clique]) -> bool:
         """Return whether an estimate from these cliques fits in memory."""

@@ -356,8 +356,19 @@ def counted_passes():
 @pytest.mark.parametrize("name", ["wide", "mst", "aim", "mwem", "adaptive_grid", "hdmm", "fem", "dualquery"])
 def test_a_mechanism_of_pairs_reads_a_table_only_to_open_it_and_others_twice_more(name):
     table, _, passes = counted_passes()
-    getattr(pypgm.mechanisms, name)(table, epsilon=1, delta=1e-9, unsafe_seed=0)
+    more = {"workload": 2} if name == "wide" else {}  # else it searches beyond pairs
+    getattr(pypgm.mechanisms, name)(table, epsilon=1, delta=1e-9, unsafe_seed=0, **more)
     assert len(passes) <= (0 if name in {"wide", "mst", "hdmm"} else 2)
+
+
+def test_a_search_beyond_pairs_reads_a_table_once_and_each_set_it_finds_once():
+    table, data, passes = counted_passes()
+    release = pypgm.mechanisms.wide(table, epsilon=3, delta=1e-9, unsafe_seed=0)
+    sets = {m.clique for m in release.measurements if len(m.clique) > 2}
+    assert sets
+    assert len(passes) <= 1 + len(sets)
+    again = pypgm.mechanisms.wide(data, epsilon=3, delta=1e-9, unsafe_seed=0)
+    assert [m.values.tolist() for m in again.measurements] == [m.values.tolist() for m in release.measurements]
 
 
 @pytest.mark.parametrize("most", [0, 30, 1 << 24])

@@ -68,6 +68,18 @@ def test_a_sum_modulo_three_needs_more_groups_than_two():
     assert np.take_along_axis(table, right[..., None], 3).sum() / table.sum() > 0.9
 
 
+def test_single_attributes_of_many_values_leave_enough_for_a_set():
+    rng = np.random.default_rng(7)
+    columns = {f"x{i}": rng.integers(0, 32, 20_000) for i in range(8)}
+    upper = [columns[f"x{i}"] >= 16 for i in range(3)]
+    columns["y"] = np.bitwise_xor.reduce(upper).astype(int)
+    sizes = dict.fromkeys(columns, 32) | {"y": ["no", "yes"]}
+    release = wide(pypgm.Dataset(columns, pypgm.Domain(sizes)), 1, 1e-9, unsafe_seed=0)
+    assert ("x0", "x1", "x2", "y") in larger(release)
+    halves = release.project(("x0", "x1", "x2", "y")).values.reshape(2, 16, 2, 16, 2, 16, 2).sum(axis=(1, 3, 5))
+    assert halves[np.indices(halves.shape).sum(axis=0) % 2 == 0].sum() / halves.sum() > 0.8
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1])
 def test_with_few_records_no_search_is_made(epsilon):
     assert not picks(wide(parity(500, 3), epsilon, 1e-9, unsafe_seed=0))
