@@ -567,6 +567,10 @@ class RegionAcceleration:
         """
         Fit potentials to the result; feasibility and number of sweeps.
         """
+    def join(self, earlier: numpy.typing.NDArray[numpy.float64]) -> None:
+        """
+        Make the average the mean of itself and of an earlier one, in counts; only a fit may follow.
+        """
     def loss(self) -> float:
         """
         The loss of the average.

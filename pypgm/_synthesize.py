@@ -88,7 +88,8 @@ def synthesize(
     **options
         Marks of a CSV file, such as ``delimiter``, as for `pypgm.read_table`, and options of the mechanism, such as
         ``time_limit`` or ``progress``. ``workload`` may be a number K for all
-        marginals of K attributes, ``"up-to-3"`` or a list of marginals, besides a `Workload`.
+        marginals of K attributes, ``"up-to-3"`` or a list of marginals, besides a `Workload`; ``targets`` are the
+        columns that others are to predict, which `wide` and `adaptive_grid` take.
 
     Returns
     -------

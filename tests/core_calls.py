@@ -115,6 +115,7 @@ CLASSES = {
             "advance": (0.1, 0.1, 1.0, 1.0),
             "advance_along": (zeros(11), 0.1, 0.1, 1.0, 1.0),
             "mean": (0.5,),
+            "join": (zeros(11),),
             "restart": (),
             "loss": (),
             "loss_of_beliefs": (),

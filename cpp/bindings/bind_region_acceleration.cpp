@@ -87,6 +87,13 @@ py::tuple as_tuple(const RegionProgress& p) {
   return py::make_tuple(s.loss, s.held_out_loss, s.slope, s.curvature, p.feasibility, p.sweeps);
 }
 
+void join(Object& self, const Array<double>& earlier) {
+  self.step([&, from = view(earlier)](StagedDescent& own) {
+    check_size("earlier", own.graph().cells, from.size());
+    own.at(Stage::running).join(from);
+  });
+}
+
 py::tuple advance_along(Object& self, const Array<double>& gradient, double s, double a, double stretch,
                         double loose) {
   return as_tuple(self.step([&, g = view(gradient)](StagedDescent& own) {
@@ -157,6 +164,8 @@ void bind_region_acceleration(py::module_& m) {
            py::arg("stretch"), py::arg("loose"),
            "One step along a gradient; of what is measured only the slope is known.")
       .def("mean", &mean, py::arg("a"), "Counts between the average (a = 0) and the last beliefs (a = 1).")
+      .def("join", &join, py::arg("earlier").noconvert(),
+           "Make the average the mean of itself and of an earlier one, in counts; only a fit may follow.")
       .def("restart", running(&RegionAcceleration::restart), "Start the average at the last point.")
       .def("loss", running(&RegionAcceleration::loss), "The loss of the average.")
       .def("loss_of_beliefs", running(&RegionAcceleration::loss_of_beliefs), "The loss of the last beliefs.")

@@ -46,6 +46,23 @@ TEST_CASE("consistent measurements are met") {
   CHECK(100 * b[0] == doctest::Approx(40).epsilon(1e-3));
 }
 
+TEST_CASE("an average joined with an earlier one is the mean of both") {
+  auto descent = make(chain(), 100);
+  descent.measure({0, {}, {40, 10, 10, 40}, {1.0}, {}});
+  descent.begin(1e-10, 100);
+  const std::size_t cells = descent.potentials().size();
+  std::vector<double> early(cells);
+  std::vector<double> late(cells);
+  std::vector<double> both(cells);
+  descent.advance(0.01, 1.0, 0.0, 1e-3);
+  descent.mean(0.0, early);
+  descent.advance(0.02, 0.5, 1.0, 1e-3);
+  descent.mean(0.0, late);
+  descent.join(early);
+  descent.mean(0.0, both);
+  for (std::size_t i = 0; i < cells; ++i) CHECK(both[i] == doctest::Approx((early[i] + late[i]) / 2));
+}
+
 TEST_CASE("measurements of the same cells are joined without changing the loss") {
   auto apart = make(chain(), 10);
   const double beyond = 0.5;

@@ -35,6 +35,8 @@ def job_key(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> str:
         "neighbours": arguments.neighbours,
         "table": [arguments.table, arguments.duckdb_table, arguments.ignore_extra, *dialect(arguments)],
     }
+    if arguments.target is not None:
+        call["targets"] = arguments.target
     return hashlib.sha256(json.dumps(call, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -101,6 +101,12 @@ def add_to(commands: Verbs) -> None:
     add_mechanism(synth)
     synth.add_argument("--workload", metavar="WORKLOAD", help=HELP)
     synth.add_argument(
+        "--target",
+        metavar="NAME",
+        action="append",
+        help="a column to be predicted from the others: its pairs count as much as all others; repeat it for more",
+    )
+    synth.add_argument(
         "--rows",
         metavar="N",
         type=as_rows,
@@ -274,6 +280,7 @@ def _prepared(
             neighbours=arguments.neighbours,
             ignore_extra=arguments.ignore_extra,
             options={"workload": workload, "time_limit": arguments.time_limit, "progress": progress}
+            | ({} if arguments.target is None else {"targets": arguments.target})
             | ({} if account is None else {"account": account}),
         )
 

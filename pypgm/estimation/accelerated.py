@@ -182,9 +182,10 @@ def accelerated(problem: Problem, options: SolverOptions) -> Solution:
     The answer is an average of marginals along the path, to which potentials are fitted at the end. With
     ``stop="validated"``, if the loss rests only on measurements, the path is first run on measurements with further
     noise, and compared with independent ones that have that noise subtracted; it then runs on the measurements
-    themselves for the best number of iterations, with a few more as their noise is less, or `further` times that
-    number if requested and nearly as good on the held-out answers: associations are then shrunk less. A loss that is
-    not smooth is approached through its smooth stages, each starting where the last one ended.
+    themselves for the best number of iterations, with a few more as their noise is less. If it is to go `further`, the
+    answer is the mean of that point and the one `further` times as far along: noise at both is not the same, and
+    associations are shrunk less. A loss that is not smooth is approached through its smooth stages, each starting
+    where the last one ended.
 
     Parameters
     ----------
@@ -249,20 +250,25 @@ class _Search:
         if status == "converged":
             # Noise too small to be fitted: the tolerance is where the measurements themselves end.
             return self._to_the_optimum(watch, calls)
-        further = options.further if options.anyway or rule.permits(options.further) else 1.0
-        return self._paced(watch, smoothed, self.validated.pace(further), calls, status)
+        return self._paced(watch, smoothed, self.validated.pace(options.further), calls, status)
 
     def _paced(self, watch: Watch, smoothed: Problem, pace: Pace, calls: int, status: Status) -> Status:
         """Follow the path on the measurements themselves for the length of an earlier one; return why it ended."""
 
-        def ended(taken: int, loss: float, _: float) -> Status | None:
+        def is_due(times: float, taken: int, loss: float) -> bool:
             # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.
-            is_due = taken >= pace.iterations and (loss <= pace.loss or taken >= _LAG * pace.iterations)
-            return status if is_due else None
+            return taken >= times * pace.iterations and (loss <= pace.loss or taken >= _LAG * times * pace.iterations)
+
+        def ended(taken: int, loss: float, _: float) -> Status | None:
+            if is_due(pace.further, taken, loss):
+                return status
+            if not path.has_kept and is_due(1.0, taken, loss):
+                path.keep()
+            return None
 
         options = replace(self._options, tolerance=0.0)
-        self.path = Path(smoothed, options, calls, steps=pace.steps, rule=ended, target=self._problem.loss)
-        return self.path.follow(watch, options.iterations)
+        path = self.path = Path(smoothed, options, calls, steps=pace.steps, rule=ended, target=self._problem.loss)
+        return path.follow(watch, options.iterations)
 
     def _to_the_optimum(self, watch: Watch, calls: int) -> Status:
         """Follow the path to the tolerance; that of a loss which is not smooth from stage to stage."""

@@ -119,9 +119,8 @@ class SolverOptions(Limits):
         End of an accelerated path, instead of validation: that of a path from an equally good start, or on nearly the
         same measurements.
     further : float
-        Multiple of the validated number of iterations that an accelerated path runs, if held-out answers permit it.
-    anyway : bool
-        Whether the estimate goes on regardless of held-out answers.
+        Multiple of the validated number of iterations that an accelerated path goes on to: its answer is the mean of
+        both points.
 
     Raises
     ------
@@ -139,8 +138,7 @@ class SolverOptions(Limits):
     is_start: bool = False
     trial: Sequence[LinearMeasurement] | None = None
     pace: Pace | None = None
-    further: Annotated[float, Positive()] = 1.0
-    anyway: bool = False
+    further: Annotated[float, AtLeast(1)] = 1.0
 
     def __post_init__(self) -> None:
         Limits.__post_init__(self)

@@ -20,7 +20,7 @@ _RISE = 1e-2  # of the loss above its least: more than the ripples of an acceler
 
 
 class Path(StepwiseSolver):
-    """The iterates of an averaging method by a problem's engine; its answer is their average.
+    """The iterates of an averaging method by a problem's engine; its answer is their average, or the mean of two.
 
     Parameters
     ----------
@@ -54,6 +54,7 @@ class Path(StepwiseSolver):
         self._rule = rule
         self._target = problem.loss if target is None else target
         self._end: Point | None = None
+        self._earlier: NDArray[np.float64] | None = None
         self._since = 0  # the iteration of the last restart
 
     def advance(self) -> Status | None:
@@ -68,6 +69,15 @@ class Path(StepwiseSolver):
             self.steps = self.steps.restarted()
             self._since = taken
         return None if self._rule is None else self._rule(taken, step.loss, step.held_out)
+
+    @property
+    def has_kept(self) -> bool:
+        """Whether an earlier average is kept for the answer."""
+        return self._earlier is not None
+
+    def keep(self) -> None:
+        """Keep the average: the answer is the mean of it and the last one."""
+        self._earlier = self.engine.average
 
     def marginals(self) -> NDArray[np.float64]:
         """Return the average; see `Solver`."""
@@ -100,7 +110,7 @@ class Path(StepwiseSolver):
     def fitted(self, *, rough: bool = False) -> Point:
         """Return the average with potentials to it, fitted once, roughly where another path continues from there."""
         if self._end is None:
-            self._end = self.engine.answer(self._target, rough=rough)
+            self._end = self.engine.answer(self._target, self._earlier, rough=rough)
         return self._end
 
     def _has_risen(self, steps: int) -> bool:

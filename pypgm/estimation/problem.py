@@ -150,7 +150,7 @@ class Engine(Protocol):
 
     @property
     def average(self) -> NDArray[np.float64]:
-        """The average of the points, flat, counts."""
+        """The average of the points, flat, counts; a new array each time."""
 
     def advance(self, s: float, a: float) -> Step:
         """Step by s along the gradient at (1 - a) average + a last; move the average by a share a to the end."""
@@ -165,10 +165,11 @@ class Engine(Protocol):
     def restart(self) -> Callable[[], int] | None:
         """Makes the average the last point too, and returns the oracle calls that took; None where no path needs it."""
 
-    def answer(self, loss: Loss, *, rough: bool = False) -> Point:
+    def answer(self, loss: Loss, earlier: NDArray[np.float64] | None = None, *, rough: bool = False) -> Point:
         """Fit potentials to the average, roughly where another path continues from there; no step may follow.
 
-        The loss of the point is the given one, of which the problem's may be a stage.
+        With an `earlier` average, they are fitted to the mean of both. The loss of the point is the given one, of which
+        the problem's may be a stage.
         """
 
 

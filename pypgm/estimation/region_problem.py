@@ -174,10 +174,12 @@ class RegionEngine:
         self._last = 0.0
         return sweeps
 
-    def answer(self, loss: Loss, *, rough: bool = False) -> Point:
+    def answer(self, loss: Loss, earlier: NDArray[np.float64] | None = None, *, rough: bool = False) -> Point:
         """Make the average consistent, with potentials to it; see `Engine`."""
         problem, core = self._problem, self._core
         self._close_window()
+        if earlier is not None:
+            core.join(earlier)
         core.fit_potentials(_LOOSE if rough else _FEASIBILITY, _REFIT if rough else _POLISH)
         value = core.loss_of_beliefs()
         potentials, marginals = core.take_potentials(), core.take_beliefs()

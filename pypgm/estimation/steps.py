@@ -112,11 +112,14 @@ class Pace(NamedTuple):
         The loss that it must reach by then, unless it has taken several times as many.
     steps : Steps, optional
         Its steps; measured by default.
+    further : float
+        Multiple of the iterations that the path goes on to; its answer is the mean of both points.
     """
 
     iterations: float
     loss: float = math.inf
     steps: Steps | None = None
+    further: float = 1.0
 
 
 class Validated(NamedTuple):
@@ -140,5 +143,5 @@ class Validated(NamedTuple):
     steps: Steps
 
     def pace(self, further: float = 1.0) -> Pace:
-        """Return the end of a path on the measurements themselves, or `further` times as far."""
-        return Pace(further * unthinned_count(self.best), self.fitted, self.steps)
+        """Return the end of a path on the measurements themselves, which may go on to `further` times as far."""
+        return Pace(unthinned_count(self.best), self.fitted, self.steps, further)

@@ -2,8 +2,7 @@
 
 A path is first run on thinned measurements and validated with the rest, the held-out answers (`thinned`,
 `left_to_validate`), until `Validation` ends it; it is then run on the measurements themselves for the best number of
-iterations and a few more (`to_the_end` in `accelerated.py`), or further if that is requested and held-out answers
-permit it.
+iterations and a few more (`to_the_end` in `accelerated.py`).
 """
 
 from __future__ import annotations
@@ -52,16 +51,16 @@ def unthinned_count(best: int) -> int:
     """Return the number of iterations to take, given the best number on thinned measurements.
 
     Thinned answers have sqrt(1 + c^2) times the noise, and the best count falls with about the root of the noise: on
-    pairs of the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.
+    pairs of the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100. Rounded down, short paths
+    would get none of the iterations more, and the last one is a good part of them.
     """
-    return int(best * (1 + _THINNING**2) ** 0.25)
+    return math.ceil(best * math.sqrt(math.hypot(1, _THINNING)))
 
 
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10  # iterations
 _FAR = 1.5  # times the held-out loss that noise alone leaves
 _FAR_PATIENCE = 2  # times the patience: what explains answers worse than that may swing past the truth and back
-_COST = 0.25  # of what is explained of the held-out loss, that going further may take back; see bench/README.md
 
 
 Stop = Literal["validated", "optimum"]
@@ -95,23 +94,11 @@ class Validation:
     def __init__(self, noise: float) -> None:
         self.best = 1
         self._noise = noise
-        self._history: list[float] = []
         self.least = self.fitted_at_best = math.inf
 
     def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
         """Return "validated" once patience is exhausted; see `StopRule`."""
-        self._history.append(held_out)
         if held_out < self.least:
             self.least, self.best, self.fitted_at_best = held_out, taken, loss
         patience = max(_MIN_PATIENCE, _PATIENCE * taken) * (_FAR_PATIENCE if self.least > _FAR * self._noise else 1)
         return "validated" if taken - self.best >= patience and loss < self.fitted_at_best else None
-
-    def permits(self, further: float) -> bool:
-        """Return whether a path may go `further` times as far as is best.
-
-        It may if that takes back less than a quarter of the explained held-out loss, give or take the standard
-        deviation of that loss. If dependence is weak compared with noise, it takes back more: further steps fit noise.
-        """
-        then = self._history[min(math.ceil(further * self.best), len(self._history)) - 1]
-        explained = self._history[0] - self.least
-        return then - self.least < _COST * (explained + math.sqrt((1 + BEYOND) * self._noise))

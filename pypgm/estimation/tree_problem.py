@@ -120,7 +120,7 @@ class TreeEngine:
             self._opened = self._taken
         return bound
 
-    def answer(self, loss: Loss, *, rough: bool = False) -> Point:
+    def answer(self, loss: Loss, earlier: NDArray[np.float64] | None = None, *, rough: bool = False) -> Point:
         """Fit potentials to the average until the engine's own loss equals the loss of the average; see `Engine`.
 
         Roughly a few sweeps do: the average of the path's potentials, where fitting begins, has nearly its marginals.
@@ -128,6 +128,9 @@ class TreeEngine:
         problem = self._problem
         average, mean, wanted = self._core.average, self._core.average_potentials, self._core.loss()
         del self._core  # its memory is that of the solvers below
+        if earlier is not None:
+            average = (average + earlier) / 2
+            wanted = problem.evaluate(problem.loss)(average)[0]
         allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer
 
         def descent(loss: Loss, potentials: NDArray[np.float64]) -> _Descent:

@@ -60,7 +60,7 @@ _OPTIONS = Record(
         "stepsize": ((float, None), "null where the method finds it"),
         "iterations": (int, "at most"),
         "tolerance": (float, "of the gap, as a part of the loss"),
-        "further?": (float, "times the iterations that were validated best, if answers permit it; else once"),
+        "further?": (float, "also the point so many times as far as was validated best: the answer is the mean"),
         "counting_numbers?": (({*get_args(CountingNumbers)}, [float]), "of the regions, if given"),
         "inner?": (int, "sweeps of messages after each step, if given"),
         "damping?": (float, "of messages that are all sent at once, if they are"),

@@ -17,7 +17,7 @@ from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start,
 from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
 from pypgm.mechanisms.interactions import BEYOND_PAIRS, SEARCH_SHARE, Search, with_sets
 from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
-from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs
+from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs, with_targets
 from pypgm.mechanisms.pair_dependence import dependence, screened
 from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
 from pypgm.mechanisms.resolution import Resolution, contrasts_cost
@@ -47,7 +47,7 @@ _MIN_REPEAT = 0.01  # of rho, below which single attributes are not measured aga
 _ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured
 _FIRST_LOOK = Fraction(1, 4)  # of the budget of pairs, for their first measurements
 _ROUGH_TIME = 0.3  # of the seconds left, at most, for the estimate from those answers
-_FURTHER = 1.5  # multiple of the validated iterations, if held-out answers permit: associations shrink less
+_FURTHER = 1.5  # multiple of the validated iterations whose mean with these is the answer: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _STEPS = 8  # steps of a pair's share of the budget in a factor of two
 _MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen
@@ -60,6 +60,7 @@ def wide(
     delta: Number | None = None,
     *,
     workload: WorkloadLike | None = None,
+    targets: str | Sequence[str] = (),
     ordinal: Collection[str] | None = None,
     **options: Unpack[Options],
 ) -> ModelRelease:
@@ -94,6 +95,9 @@ def wide(
         marginals themselves would, and interactions are searched for within them: with all triples, those of three
         attributes. By default all pairs count, and interactions of up to seven attributes are searched for. Single
         attributes are measured in any case.
+    targets : str or sequence of str
+        Attributes to be predicted from the others; none by default. Their pairs together count as much as all other
+        pairs of the workload.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
@@ -131,8 +135,8 @@ def wide(
 
     Noise in many small cells hides linear dependence, on which regressions, correlations and odds ratios rest; so does
     leaving a pair out. At most a twentieth of rho therefore measures for such pairs one sum over the records, of the
-    product of both ranks. The estimate goes a little beyond the best fit to held-out answers, if that costs little of
-    the fit: total variation hardly changes then, and associations shrink less.
+    product of both ranks. The estimate is the mean of the best fit to held-out answers and of one a little beyond it:
+    its total variation is less than that of either, and associations shrink less.
 
     The search compares sums over the records of products of signs, +1 or -1 for each value of some attributes, with the
     model's. The parity of some columns, which no smaller set of them shows, is such a product. One exponential
@@ -164,7 +168,8 @@ def wide(
         raise ValueError("wide needs at least one attribute")
     ordinal = run.ordinal if ordinal is None else run.mapped.names(ordinal)
     ordered = _ordered(run.domain, ordinal)
-    weights = asked_pairs(run, workload)
+    targets = run.whole.domain.canonical(targets)
+    weights = with_targets(asked_pairs(run, workload), run.mapped.names(targets) or ())
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
@@ -182,7 +187,9 @@ def wide(
     model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
     if answers.followed_sets and not run.ended(model):
         model = with_sets(run, known, answers.followed_sets, model)
-    return run.release(model, [*singles, *answers.pairs, *answers.sets], workload=workload, ordinal=ordinal)
+    return run.release(
+        model, [*singles, *answers.pairs, *answers.sets], workload=workload, targets=targets or None, ordinal=ordinal
+    )
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
@@ -296,8 +303,7 @@ def _measure_asked(
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
 
     def fit(sets: Sequence[LinearMeasurement]) -> _Model:
-        # Dependence that is weak beside this noise may be worth measuring with less: it must not be shrunk away.
-        return run.fit([*known, *sets], start.model(run.domain), _ROUGH_TIME, anyway=True)
+        return run.fit([*known, *sets], start.model(run.domain), _ROUGH_TIME)
 
     rough = fit([])
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}

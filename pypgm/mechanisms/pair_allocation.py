@@ -154,6 +154,25 @@ def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     return pairs
 
 
+def with_targets(pairs: Mapping[Clique, float], targets: Collection[str]) -> dict[Clique, float]:
+    """Return pairs with how much each counts where some attributes are to be predicted from the others.
+
+    The pairs of the targets count as much together as all other pairs, and never less than without targets.
+
+    Examples
+    --------
+    >>> with_targets({("a", "b"): 1.0, ("a", "c"): 1.0, ("b", "c"): 1.0}, ["c"])
+    {('a', 'b'): 1.0, ('a', 'c'): 1.0, ('b', 'c'): 1.0}
+    >>> with_targets({("a", "b"): 3.0, ("a", "c"): 1.0, ("b", "c"): 1.0}, ["c"])
+    {('a', 'b'): 3.0, ('a', 'c'): 1.5, ('b', 'c'): 1.5}
+    """
+    chosen = {pair for pair in pairs if not set(pair).isdisjoint(targets)}
+    of_others = math.fsum(weight for pair, weight in pairs.items() if pair not in chosen)
+    of_targets = math.fsum(weight for pair, weight in pairs.items() if pair in chosen)
+    times = max(1.0, of_others / of_targets) if chosen else 1.0
+    return {pair: weight * times if pair in chosen else weight for pair, weight in pairs.items()}
+
+
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured
 _MAX_CELLS = 10**6  # of a pair measured cell by cell

@@ -215,7 +215,7 @@ class Run(Entry):
     constraints : tuple of Constraint
         Structural zeros: of the schema's rules, and those given.
     further : float
-        Multiple of the validated number of iterations that estimates run (default 1).
+        Multiple of the validated number of iterations that estimates go on to (default 1), see `SolverOptions`.
     unmeasured : {"not asked", "hidden by noise"}
         Reason why the mechanism leaves out pairs, see `Release`.
 
@@ -348,19 +348,18 @@ class Run(Entry):
         is_start: bool = False,
         trial: Sequence[LinearMeasurement] | None = None,
         pace: Pace | None = None,
-        anyway: bool = False,
     ) -> _Model:
         """Return the model that explains only these measurements, in at most a part of the remaining seconds.
 
         The oracle is the run's own by default. A start for another estimate takes less time, and is a little
-        off; an estimate at a known pace also takes less time. See `SolverOptions` for `trial`, `pace` and `anyway`.
+        off; an estimate at a known pace also takes less time. See `SolverOptions` for `trial` and `pace`.
         """
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else measurements
         chosen, seconds = oracle or self._planned([m.clique for m in fitted]), self._seconds_left()
         limits = replace(self.limits, time_limit=None if seconds is None else part * seconds)
         how: dict[str, Any] = {"prior": prior, "constraints": self.constraints, "is_start": is_start}
-        how |= {"trial": trial, "pace": pace, "further": self.further, "anyway": anyway}
+        how |= {"trial": trial, "pace": pace, "further": self.further}
         return estimated(self.domain, fitted, self.total, chosen, limits, **how)
 
     def fit_loss(self, loss: Loss, cliques: Sequence[Clique], total: float, start: _Model) -> _Model:

@@ -165,13 +165,15 @@ def _options(mechanism: str, domain: Domain, schema: Schema | None, options: Map
 
     Derived columns are replaced by the columns that they follow from.
     """
+    options = {name: value for name, value in options.items() if name != "workload" or value is not None}
+    for name in ("workload", "targets"):
+        if name in options and not takes(mechanism, name):
+            able = ", ".join(m for m in mechanism_names() if takes(m, name))
+            raise ValueError(f"{mechanism} chooses what it measures itself and takes no {name}; these do: {able}")
     if options.get("targets"):
         options = {**options, "targets": read_names(schema, options["targets"])}
-    if options.get("workload") is None:
-        return {name: value for name, value in options.items() if name != "workload"}
-    if not takes(mechanism, "workload"):
-        able = ", ".join(name for name in mechanism_names() if takes(name, "workload"))
-        raise ValueError(f"{mechanism} chooses what it measures itself and takes no workload; these do: {able}")
+    if "workload" not in options:
+        return options
     workload = options["workload"]
     if isinstance(workload, Iterable) and not isinstance(workload, str | Workload):
         workload = [read_names(schema, clique) for clique in as_cliques(workload)]

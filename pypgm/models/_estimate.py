@@ -232,12 +232,11 @@ def estimated(
     trial: Sequence[LinearMeasurement] | None = None,
     pace: Pace | None = None,
     further: float = 1.0,
-    anyway: bool = False,
 ) -> GraphicalModel | RegionGraphModel:
     """Return the model that `estimate` returns, or nearly that one if it is only a start.
 
     Potentials are then fitted roughly to the end of the accelerated path, which averages marginals. See `SolverOptions`
-    for `trial` and `pace`. A mechanism may go `further` than the validated end, if that costs little or `anyway`.
+    for `trial`, `pace` and `further`.
     """
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)
@@ -249,7 +248,7 @@ def estimated(
     folding, masks = fold(domain, constraints or ())
     fitting = _folded(folding, measurements)
     given |= {"trial": trial and _folded(folding, trial), "pace": pace}
-    given |= {"further": further, "anyway": anyway}
+    given["further"] = further
     options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **given)
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)

@@ -528,6 +528,8 @@ def test_mechanism_and_workload_reach_the_release(folder, capsys):
     assert (release.mechanism, [m.clique for m in release.measurements]) == ("hdmm", [("income",), ("age", "sex")])
     assert synth("--mechanism", "mst", "--model", "mst.pgm", out="mst.csv") == 0
     assert pypgm.load("mst.pgm").mechanism == "mst"
+    assert synth("--target", "sex", "--model", "aimed.pgm", out="aimed.csv") == 0
+    assert pypgm.load("aimed.pgm").options["targets"] == ["sex"]
     capsys.readouterr()
 
 
@@ -547,6 +549,8 @@ def test_workloads_by_size(text, cliques):
     [
         (["--mechanism", "best"], "--mechanism: invalid choice: 'best'"),
         (["--mechanism", "mst", "--workload", "2"], "mst chooses what it measures itself and takes no workload"),
+        (["--mechanism", "mst", "--target", "sex"], "mst chooses what it measures itself and takes no targets"),
+        (["--target", "zip"], "unknown attribute 'zip'"),
         (["--workload", "4"], "--workload 4: k must be 1..3"),
         (["--workload", "pairs"], "--workload needs a number, up-to-K or a .json file, got 'pairs'"),
         (["--workload", "none.json"], "none.json: No such file"),

@@ -150,20 +150,6 @@ def test_a_path_ends_a_quarter_of_the_way_after_its_best_point(noise, end):
     assert run.taken == end
 
 
-@pytest.mark.parametrize(
-    ("fall", "rise", "permitted"), [(20.0, 9.9, True), (20.0, 10.1, False), (0.01, 4.9, True), (0.01, 5.1, False)]
-)
-def test_held_out_answers_permit_to_go_further_where_that_takes_back_less_than_a_quarter(fall, rise, permitted):
-    # From iteration 41 to 60 the held-out loss rises. Its standard deviation is 20 where noise leaves 80 of it.
-    rule = Validation(80.0)
-    rises = [rise * (k - 40) / 20 for k in range(41, 61)]
-    losses = [80.0 + fall * (40 - k) / 39 for k in range(1, 41)] + [80.0 + x for x in rises]
-    for taken, held_out in enumerate(losses, 1):
-        rule.ended(taken, float(-taken), held_out)
-    assert rule.permits(1.0)
-    assert rule.permits(1.5) == rule.permits(3.0) == permitted
-
-
 def test_a_path_is_not_at_its_end_where_it_has_overshot():
     points = [*falling_points(30), *([np.array([5000.0])] * 30), *([np.array([0.0])] * 240)]
     rule = Validation(1.0)

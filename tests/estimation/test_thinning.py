@@ -53,6 +53,6 @@ def test_thinning_is_the_same_each_time_unless_noise_is_given():
 
 def test_more_iterations_are_taken_on_the_measurements_themselves():
     counts = [unthinned_count(best) for best in range(1, 1000)]
-    assert all(best <= count <= 1.1 * best for best, count in enumerate(counts, 1))
+    # A path of few iterations takes one more, too: rounding does not take it away.
+    assert all(best < count <= 1.1 * best + 1 for best, count in enumerate(counts, 1))
     assert counts == sorted(counts)
-    assert counts[99] > 100

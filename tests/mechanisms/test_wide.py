@@ -167,9 +167,44 @@ def test_workloads():
     assert 3 < second.stddev / scales[1] / (first.stddev / scales[0]) < 7
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_of_targets_get_more_of_the_budget(seed):
+    data = drawn((3, 4, 2, 5, 3, 4, 2, 3), 5_000, seed)
+    target = data.domain.attributes[seed]
+
+    def cost_of_pairs(release, with_target):
+        measured = [(line, line.on.strip("()").split(", ")) for line in release.ledger.lines if line.what == "measure"]
+        return float(sum(m.cost for m, on in measured if len(on) == 2 and (target in on) == with_target))
+
+    plain, aimed = (wide(data, epsilon=1, delta=1e-6, targets=t, unsafe_seed=seed) for t in ((), target))
+    assert aimed.options["targets"] == [target]
+    assert "targets" not in plain.options
+    shares = [cost_of_pairs(r, True) / cost_of_pairs(r, False) for r in (plain, aimed)]
+    assert shares[1] > 1.1 * shares[0]
+    assert aimed.ledger.spent() == pytest.approx(plain.ledger.spent(), rel=1e-3)
+
+
+def test_a_target_is_predicted_where_few_records_meet_many_columns():
+    rng = np.random.default_rng(5)
+    common = rng.random(900)
+    columns = {f"x{i}": (common + rng.normal(0, 0.4, 900) > rng.random()).astype(int) for i in range(30)}
+    data = pypgm.Dataset({"y": (common > 0.5).astype(int), **columns}, pypgm.Domain(dict.fromkeys(["y", *columns], 2)))
+
+    def kept(**how):
+        release = wide(data, epsilon="1/2", delta=1e-9, unsafe_seed=1, **how)
+        of_model, of_data = (
+            sum(abs(correlation(some.project(("y", a)).values)) for a in columns) for some in (release.model, data)
+        )
+        return of_model / of_data
+
+    assert kept(targets="y") > kept() + 0.1
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        ({"targets": "y"}, "unknown attribute 'y'"),
+        ({"targets": ("x0", "x0")}, "more than once"),
         ({"workload": workloads.all_k_way(pypgm.Domain({"x0": 2}), 1)}, "the workload is over"),
         ({"workload": workloads.prefixes(SMALL.domain, ["x2"], ["x2"])}, "cell by cell"),
         ({"ordinal": ["age"]}, "unknown attribute 'age'"),

@@ -140,6 +140,10 @@ void RegionAcceleration::mean(double a, std::span<double> out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * (x_[i] + a * (b[i] - x_[i]));
 }
 
+void RegionAcceleration::join(std::span<const double> earlier) {
+  for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = (x_[i] + earlier[i] / total_) / 2;
+}
+
 double RegionAcceleration::loss_of(std::span<const double> beliefs) {
   over_regions([&](int r, PathSums& sums) { sums.loss += loss_.value(r, slice(*graph_, beliefs, r)); });
   double loss = 0;

@@ -47,6 +47,8 @@ class RegionAcceleration {
                                double loose);
   /// (1-a) x + a z over all region tables, times the total.
   void mean(double a, std::span<double> out);
+  /// x becomes the mean of x and of an earlier average, given times the total; only a fit may follow.
+  void join(std::span<const double> earlier);
   /// Starts the average anew from z, and opens a window of the certificate.
   void restart();
   /// L of x, and of z.
