@@ -61,7 +61,7 @@ class RoundsLikelihood:
     >>> rounds = RoundsLikelihood(3)
     >>> rounds.add(np.array([0.0, -1.0, 0.0]), [(2, False)])
     >>> value, slope = rounds.loss(np.zeros(3))
-    >>> bool(np.isclose(value, np.log(4 + np.e + 1 / np.e))), slope.shape
+    >>> bool(np.isclose(value, np.log(4 + np.exp(1) + np.exp(-1)))), slope.shape
     (True, (3,))
     """
 
