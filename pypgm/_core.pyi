@@ -407,6 +407,10 @@ class Acceleration:
         """
         Bound on the loss above the optimum.
         """
+    def join(self, earlier: numpy.typing.NDArray[numpy.float64]) -> None:
+        """
+        Make the average the mean of itself and of an earlier one; only a fit may follow.
+        """
     def level(self) -> None:
         """
         Write the potentials in smaller numbers.

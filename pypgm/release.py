@@ -470,8 +470,8 @@ class Release(Released[Model_co]):
         errors = self.expected_error(names, evidence, **options)
         model, given = self._with_errors(names), self._read(evidence)
         counts = model.query(names, given) if given else model.project(names)
-        found = Marginal(counts, errors, model.basis(names), level)
-        return found.rounded() if rounded else found
+        marginal = Marginal(counts, errors, model.basis(names), level)
+        return marginal.rounded() if rounded else marginal
 
     def synthetic_data(
         self,

@@ -80,6 +80,7 @@ CLASSES = {
             "open_window": (),
             "lower_bound": (),
             "level": (),
+            "join": (zeros(6),),
             "loss": (),
             "potentials": None,
             "average": None,

@@ -90,6 +90,16 @@ void bind_descent(py::module_& m) {
       .def("lower_bound", exclusive_step(&Acceleration::lower_bound),
            "Bound from below of the least loss, from the steps since the window was opened.")
       .def("level", exclusive_step(&Acceleration::level), "Write the potentials in smaller numbers.")
+      .def(
+          "join",
+          [](Exclusive<Acceleration>& self, const Array<double>& earlier) {
+            self.step([from = view(earlier)](Acceleration& own) {
+              check_size("earlier", own.average().size(), from.size());
+              own.join(from);
+            });
+          },
+          py::arg("earlier").noconvert(),
+          "Make the average the mean of itself and of an earlier one; only a fit may follow.")
       .def("loss", exclusive_step(&Acceleration::loss), "The loss of the average.")
       .def_property_readonly("potentials", array(&Acceleration::potentials))
       .def_property_readonly("average", array(&Acceleration::average))

@@ -54,6 +54,13 @@ TEST_CASE("four steps by brute force") {
       }
     }
     CHECK(path.gap() > -1e-9);
+    const std::vector<double> last = path.average();
+    std::vector<double> earlier = last;
+    for (double& count : earlier) count *= 0.5;
+    path.join(earlier);
+    for (std::size_t i = 0; i < last.size(); ++i)
+      CHECK(path.average()[i] == doctest::Approx((last[i] + earlier[i]) / 2));
+    CHECK(path.loss() == doctest::Approx(test::loss_by_hand(p, path.average())).epsilon(1e-7));
   }
 }
 

@@ -74,6 +74,11 @@ class GeneralAcceleration:
         # The average moved from where the gradient was taken by a times what the last point moved.
         return there.loss, held_out, dot(gradient, moved), dot(there.gradient - gradient, moved) / a
 
+    def join(self, earlier: NDArray[np.float64]) -> None:
+        """Make the average the mean of itself and of an earlier one; only a fit may follow."""
+        average = (self.average + earlier) / 2
+        self._at_average = Evaluated(self.potentials, average, *self._oracle.evaluate(average))
+
     def try_step(self, s: float, a: float) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Return loss and gradient where a step is taken from, and how it would move the last point."""
         here = self._at_average

@@ -126,11 +126,10 @@ class TreeEngine:
         Roughly a few sweeps do: the average of the path's potentials, where fitting begins, has nearly its marginals.
         """
         problem = self._problem
+        if earlier is not None:
+            self._core.join(earlier)
         average, mean, wanted = self._core.average, self._core.average_potentials, self._core.loss()
         del self._core  # its memory is that of the solvers below
-        if earlier is not None:
-            average = (average + earlier) / 2
-            wanted = problem.evaluate(problem.loss)(average)[0]
         allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer
 
         def descent(loss: Loss, potentials: NDArray[np.float64]) -> _Descent:

@@ -98,8 +98,8 @@ class Interval(Shown):
         """
         if self.is_constant and not self.attributes:
             return "the answer is the same on every drawn table, so nothing is known of its error"
-        heavy = f"it falls into a bin with more than a third of the records, {', '.join(self.heavy_bins)}"
-        known = f"{heavy}: nothing finer is known" if self.heavy_bins else self._promise
+        heavy = f"more than a third of the records are in a bin that it falls into, {', '.join(self.heavy_bins)}"
+        known = f"{heavy}, and nothing is known of values within bins" if self.heavy_bins else self._promise
         if not self.is_extreme:
             return known
         extremes = "extremes are not held: a few records decide them, and these are noise"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
@@ -143,7 +144,7 @@ def wide(
     mechanism picks the set of two to seven attributes whose sum is furthest, for at most a fiftieth of rho. The sum
     itself is then measured, for at most a two-hundredth: unless it is beyond chance, noise and the error of the model,
     the search ends, and what is left of rho is spent as without it. Else the interaction is measured in groups of
-    values, for at most a seventh of rho with all others, and the search goes on. Tables of counts without records, as
+    values, for at most 15 % of rho with all others, and the search goes on. Tables of counts without records, as
     of databases, are not searched.
 
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
@@ -312,7 +313,7 @@ def _measure_asked(
         suggested = choices.suggested(rough)
         # 8. Interactions that it does not explain.
         if search.can_tell and not run.ended(rough):
-            search.go(rough, pairs, list(questions), fit)
+            search.go(rough, pairs, [*questions, *(m.clique for m in known)], fit)
     except KeyboardInterrupt:
         mark_interrupted(rough)
     chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}
@@ -333,7 +334,10 @@ def _measure_sets_alone(
     known = [*run.given, *denoised(start, singles), *answers.followed]
     search = Search(run, start, ordered, within)
     if search.can_tell:
-        search.go(None, (), [m.clique for m in known], lambda sets: run.fit([*known, *sets], start.model(run.domain)))
+        with contextlib.suppress(KeyboardInterrupt):  # what is measured by then is released
+            search.go(
+                None, (), [m.clique for m in known], lambda sets: run.fit([*known, *sets], start.model(run.domain))
+            )
     return answers._replace(sets=search.measured, followed_sets=search.followed)
 
 

@@ -95,7 +95,7 @@ class Marginal(Shown):
 
     @property
     def reach(self) -> Factor:
-        """The ± of each number: its error times the quantile of the level."""
+        """Reach of each number, its ±: the error times the quantile of the level."""
         return self.errors * reach_of(self.level)
 
     @property

@@ -623,8 +623,8 @@ class Model(Shown, Stored, Generic[Table]):
         names = as_clique(clique)
         errors = self.expected_error(names, evidence, **options)
         counts = self.query(names, evidence) if evidence else self.project(names)
-        found = Marginal(counts, errors, self.basis(names), level)
-        return found.rounded() if rounded else found
+        marginal = Marginal(counts, errors, self.basis(names), level)
+        return marginal.rounded() if rounded else marginal
 
     def basis(self, clique: str | Iterable[str]) -> Basis:
         """Return the basis of the counts of a clique.

@@ -79,8 +79,8 @@ class Account:
         part of its `reserved_delta`.
     table : str, optional
         The name of the table. An account that has one takes runs on this table alone: on a path, as it is typed, or a
-        table of a database, by that name. Records without a name, such as a frame, are of the table for which the
-        account is opened: whoever opens it names the table again.
+        table of a database, by that name. Whoever opens the account by it says that its runs are on this table,
+        whatever their records come from: a frame has no name, and a path may be another spelling.
     person : str or sequence of str, optional
         The column that identifies persons in every run, or several; by default the first run decides.
     neighbours : {"add-remove", "replace"}, optional

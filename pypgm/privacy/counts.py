@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,10 @@ def part_of(data: Counts, domain: Domain) -> Counts:
     """Return a table without some of its attributes; ``ValueError`` unless the others are unchanged."""
     if data.domain.project(domain) != domain:
         raise ValueError(f"a part of {data.domain!r} is over some of its attributes, got {domain!r}")
-    return Dataset({a: data.columns[a] for a in domain}, domain) if isinstance(data, Dataset) else _Part(data, domain)
+    if isinstance(data, Dataset):
+        return Dataset({a: data.columns[a] for a in domain}, domain)
+    # Whether there are rows is public: it must not hang on how a table is read, which its size decides.
+    return _PartInRows(data, domain) if isinstance(data, Ordered) else _Part(data, domain)
 
 
 class _Part:
@@ -67,6 +70,14 @@ class _Part:
     def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
         """Count the records of each cell of some cliques' tables."""
         return self._whole.count(cliques, n_threads)
+
+
+class _PartInRows(_Part):
+    """Some attributes of a table that has rows."""
+
+    def codes_of(self, names: Clique) -> Iterator[Mapping[str, NDArray[Any]]]:
+        """Yield the codes of columns, some records at a time."""
+        yield from cast("Any", self._whole).codes_of(names)
 
 
 def has_rows(data: Counts) -> bool:

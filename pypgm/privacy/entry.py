@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -112,6 +113,11 @@ class Handed:
     def schema(self) -> Schema | None:
         """The schema of encoded records, if they know it."""
         return getattr(self.__held[0], "schema", None) if self.is_encoded else None
+
+    @property
+    def path(self) -> str | os.PathLike[str] | None:
+        """The path of a table that is named by one."""
+        return self.__held[0] if isinstance(self.__held[0], str | os.PathLike) else None
 
     @property
     def open_schema(self) -> OpenSchema | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, cast
 
 from pypgm._base.clock import standing_still
 from pypgm._base.pauses import Pauses, with_limit
-from pypgm._base.progress import Bar
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.open_columns import OpenSet
 from pypgm.data.schema.schema import OpenSchema, Schema, as_any_schema
@@ -117,11 +116,9 @@ def takes_any_table(
                 schema = handed.open_schema
             try:
                 if schema is not None and not handed.is_open:
-                    known, table = as_any_schema(schema), handed.take()
-                    call["account"] = on_table(call.get("account"), table)
-                    source = open_source(table)
-                    del table
-                    return prepared(called, source, known, call, options_for=options_for)()
+                    known = as_any_schema(schema)
+                    call["account"] = on_table(call.get("account"), handed.path)
+                    return prepared(called, open_source(handed.take()), known, call, options_for=options_for)()
                 if handed.domain is not None:  # a table without a schema is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
                 if schema is not None:
@@ -196,10 +193,6 @@ def prepared(
     with table_checked(), pauses:
         held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
     layout, close = held[0].layout, held[0].close
-    if call.get("progress") and (note := held[0].note):
-        bar = Bar("reading")
-        bar.show(lambda: note)
-        bar.close()
 
     def settled(schema: OpenSchema) -> R:
         with reserved(call.get("account"), budget, _released_name(learner)) as run:

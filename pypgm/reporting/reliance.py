@@ -1,4 +1,4 @@
-"""What a reader may rely on in a release, and what not, by name: pairs, columns, combinations of values."""
+"""Uses of a release that a reader may rely on, and others, by name: pairs, columns, combinations of values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HARDLY = 0.1  # share of those that there may be, at the upper end of the ±
 
 @dataclass(frozen=True)
 class Reliance:
-    """What a release is good for and what not; all pairs and columns by name.
+    """Uses that a release is good for, and others; pairs and columns by name.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Reliance:
 
 
 def reliance_of(facts: Facts) -> Reliance:
-    """Return what a reader may rely on in a release; nothing where its errors are unknown.
+    """Return the uses of a release that a reader may rely on, and others; none where its errors are unknown.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def more(number: int, named: tuple[str, ...]) -> str:
 
 
 def _hardly(facts: Facts, quality: Quality, counted: list[Clique]) -> Iterator[tuple[float, str]]:
-    """Yield what independent columns would have, and the name, of combinations with hardly any records."""
+    """Yield the records that independent columns would have, and the name, of combinations with hardly any."""
     release = facts.release
     for pair in counted:
         table, reach = quality.answers[pair].values, REACH * quality.errors[pair].values

@@ -14,8 +14,8 @@ import pytest
 
 import pypgm
 from pypgm import cli
-from pypgm.cli import place as places
 from pypgm.files.record_table import RecordTable
+from pypgm.jobs import place as places
 
 DATA = pypgm.Dataset({"a": [0, 1] * 50, "b": [0, 1, 1, 0] * 25}, pypgm.Domain({"a": 2, "b": ["F", "M"]}))
 SYNTH = ["synth", "people.csv", "--domain", "domain.json", "--epsilon", "1", "--delta", "1e-9", "--out", "out.csv"]

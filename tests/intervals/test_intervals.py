@@ -419,7 +419,7 @@ def test_extremes_are_not_promised():
         found = own.interval(statistic, **FEW)
         assert found.is_extreme
         assert found.promise.startswith("extremes are not held")
-    assert "; of other answers, it falls into a bin" in found.promise
+    assert "; of other answers, more than a third" in found.promise
     top = own.to_frame(rng=0)["wage"].max()
     for statistic in (
         lambda t: t["wage"].quantile(0.98),

@@ -55,8 +55,8 @@ MUTANTS = {
         "cli.synth:_paid", check_command, "records counted exactly"
     )(put("arguments.rows = arguments.rows or sum(1 for _ in open(arguments.table)) - 1", after="_prepared(...)")),
     "the command writes a few records more": at("cli.synth:_written", check_command, "records counted exactly")(
-        "release.synthetic_data(arguments.rows)",
-        "release.synthetic_data(arguments.rows or round(release.model.total) + 3)",
+        "RecordTable.of(release, arguments.rows)",
+        "RecordTable.of(release, arguments.rows or round(release.model.total) + 3)",
     ),
     "the command takes the word for the relation and passes it on wrongly": at(
         "cli.synth:_prepared", check_command, "wrong relation"

@@ -121,12 +121,12 @@ def test_fitting_begins_from_the_average_of_the_path_which_is_near(loss, monkeyp
     monkeypatch.setattr(Oracle, "with_marginals", compared)
     lasts, answer = [], TreeEngine.answer
 
-    def recorded(self, loss, *, rough=False):
+    def recorded(self, *given, **options):
         core, tree = self._core, self._problem.tree
         lasts.append(
             np.abs(tree.marginals(self._problem.tables.like(core.potentials), 900).values - core.average).sum()
         )
-        return answer(self, loss, rough=rough)
+        return answer(self, *given, **options)
 
     monkeypatch.setattr(TreeEngine, "answer", recorded)
     pypgm.estimate(DOMAIN, measured(PAIRS[:7], stddev=9.0), 900, loss=loss)

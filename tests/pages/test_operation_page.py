@@ -72,7 +72,7 @@ def test_the_nightly_job_of_the_page(folder):
         done = ran("./retry.sh", "./nightly.sh", "2026-11-29")
         assert done.returncode == 0, done.stderr
         assert files <= {*os.listdir()}
-    people = pypgm.Account("people.account")
+    people = pypgm.Account("people.account", table="people.csv")
     assert [run.key for run in people.runs()] == ["people 2026-11-29"]
     settle = block("sh", "account settle")
     assert ran("sh", "-c", settle).returncode == 2  # nothing is open

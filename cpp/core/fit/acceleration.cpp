@@ -60,6 +60,10 @@ double Acceleration::loss_of(std::span<const double> marginals) {
   return loss;
 }
 
+void Acceleration::join(std::span<const double> earlier) {
+  for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = (x_[i] + earlier[i]) / 2;
+}
+
 double Acceleration::loss() { return loss_of(x_); }
 
 void Acceleration::level() {

@@ -28,6 +28,9 @@ class Acceleration {
   /// Writes theta in smaller numbers where inference takes longer on large ones; see level_potentials.
   void level();
 
+  /// x becomes the mean of x and of an earlier average; only a fit may follow.
+  void join(std::span<const double> earlier);
+
   /// L(x).
   double loss();
   const std::vector<double>& potentials() const { return theta_; }

@@ -256,9 +256,9 @@ void split_off(std::span<std::uint32_t> value, std::size_t size, std::vector<Cod
 
 std::vector<std::int32_t> draw_counts(const SamplingStep& step, std::span<const std::int64_t> present,
                                       std::size_t rows, std::uint64_t seed, const Watch& watch) {
-  Xoshiro random(seed);
+  Xoshiro generator(seed);
   std::vector<std::int32_t> table(step.table.size(), 0);
-  Rounding rounding(step, present, rows, random);
+  Rounding rounding(step, present, rows, generator);
   rounding.run(watch, [&](std::uint32_t separator, std::span<const std::int32_t> counts) {
     for (std::size_t value = 0; value < counts.size(); ++value) {
       if (counts[value] != 0) table[rounding.cell(separator, value)] = counts[value];

@@ -64,15 +64,12 @@ class Opened:
         Layout of synthetic records.
     close : callable
         Closes the file of this table; no records can be had after it.
-    note : str
-        How the table is read, if that is otherwise than whole.
     """
 
     records: Callable[[Schema], Records]
     values: Mapping[str, Values] | OpenValues = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     close: Callable[[], object] = lambda: None
-    note: str = ""
 
 
 def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = False) -> Opened:
@@ -142,7 +139,7 @@ def _held(
 
 
 def _read(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    if not fits(_PARTS * source.most_rows * _row_bytes(schema), None):
+    if not fits(_PARTS * source.most_rows * _row_bytes(schema), None):  # said nowhere: the number of rows is private
         return _in_pieces(source, schema, ignore_extra)
     codes, values = read_source(source, schema, ignore_extra=ignore_extra)
     return _held(schema, codes, values, _layout_of(source, schema, ignore_extra))
@@ -156,8 +153,7 @@ def _row_bytes(schema: Schema | OpenSchema) -> int:
 
 def _in_pieces(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     table = in_pieces(source, schema, ignore_extra)
-    made = _counted(table, _layout_of(source, schema, ignore_extra))
-    return replace(made, note=f"{source.name} is read in pieces, as it may not fit in memory")
+    return _counted(table, _layout_of(source, schema, ignore_extra))
 
 
 def _counted(table: StreamedTable, layout: Layout) -> Opened:
