@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
@@ -12,6 +11,7 @@ import numpy as np
 
 from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique, Domain
+from pypgm.errors import EstimateInterruptedWarning, warn_caller
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
@@ -334,10 +334,13 @@ def _measure_sets_alone(
     known = [*run.given, *denoised(start, singles), *answers.followed]
     search = Search(run, start, ordered, within)
     if search.can_tell:
-        with contextlib.suppress(KeyboardInterrupt):  # what is measured by then is released
+        try:
             search.go(
                 None, (), [m.clique for m in known], lambda sets: run.fit([*known, *sets], start.model(run.domain))
             )
+        except KeyboardInterrupt:
+            ended = "Ctrl-C ended the search for interactions: the release has what was measured by then"
+            warn_caller(ended, EstimateInterruptedWarning)
     return answers._replace(sets=search.measured, followed_sets=search.followed)
 
 
