@@ -150,6 +150,7 @@ def synthesize(
         budget=budget_for(known, epsilon, delta, budget),
         privacy=relation_of(relation, known.provisional),
         account=account,
+        is_test=options.get("unsafe_seed") is not None,
     )
     if (earlier := job.earlier()) is not None:
         return cast("ModelRelease", earlier[0])

@@ -62,7 +62,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     key: str = ""
     account: AccountEntry | None = None
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # results that take long to compute
-    _source: str = field(default="", init=False, repr=False)  # path of the records, not saved
+    _places: tuple[str, ...] = field(default=(), init=False, repr=False)  # paths of the records, not saved
 
     def __post_init__(self) -> None:
         if isinstance(self.ledger, Ledger):
@@ -76,10 +76,10 @@ class Released(Shown, Stored, Generic[Model_co]):
         check_choice("unmeasured", self.unmeasured, get_args(Unmeasured))
         self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])
 
-    def of_table(self, layout: Layout, source: str) -> Self:
-        """Return the release with the layout of its table, and the path of the records, which it never overwrites."""
+    def of_table(self, layout: Layout, places: tuple[str, ...]) -> Self:
+        """Return the release with the layout of its table, and the paths of the records, which it never overwrites."""
         release = replace(self, layout=layout)
-        object.__setattr__(release, "_source", source)
+        object.__setattr__(release, "_places", places)
         return release
 
     @property

@@ -6,9 +6,11 @@ import contextlib
 import importlib
 import json
 import os
+import secrets
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -16,16 +18,19 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from pypgm._base.file_kind import TABLES
+from pypgm._base.memory import short
 from pypgm._base.numeric import as_generator, checked_integer
 from pypgm._core import __version__
 from pypgm.data.sources.files import as_path, write_text
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.files.record_table import RecordTable
+from pypgm.models.sampling import MAX_RECORDS
 
 _PLAN = "_plan.json"
 DONE = "_SUCCESS"
 """File that a folder has once all its parts are there: the plan, and the records of each part."""
 _MOST_PARTS = 100_000  # that five digits number
+_ABANDONED = 3600.0  # seconds after which nobody writes a draft any more
 
 
 _Task: TypeAlias = tuple[Path, int, int]
@@ -107,20 +112,24 @@ def write_parts(
     earlier = _plan_in(place)
     seed = earlier.seed if rng is None and earlier is not None else _seed(rng)
     table = RecordTable.of(content, rows, seed, evidence)
+    if table.rows > MAX_RECORDS:
+        raise ValueError(f"at most {MAX_RECORDS} records can be drawn, got {short(table.rows)}")
     plan = Plan(content.digest, table.rows, count, seed, _text(table.evidence), __version__)
     if earlier is None:
-        place.mkdir(exist_ok=True)
-        write_text(place / _PLAN, json.dumps(asdict(plan), indent=1) + "\n")
-    elif earlier != plan:
+        earlier = _planned(place, plan)
+        if rng is None and earlier.seed != seed:  # of a call at the same time
+            seed = earlier.seed
+            table, plan = RecordTable.of(content, rows, seed, evidence), replace(plan, seed=seed)
+    if earlier != plan:
         _refuse(place, earlier, plan)
     missing = [(place / names[number], *table.part(number, count)) for number in wanted]
-    missing = [task for task in missing if not task[0].exists()]
+    missing = [task for task in missing if not task[0].is_file()]
     if min(workers, len(missing)) > 1:
         _write_apart(partial(RecordTable.of, content, rows, seed, evidence), missing, workers)
     else:
         for task in missing:
             table.write(*task)
-    if all((place / name).exists() for name in names):
+    if all((place / name).is_file() for name in names):
         _finish(place, plan, table, names)
     bounds = (table.part(number, count) for number in wanted)
     return sum(stop - start for start, stop in bounds)
@@ -158,6 +167,22 @@ def _check_folder(place: Path, names: Sequence[str]) -> None:
     others = [path.name for path in place.iterdir() if not path.name.startswith((".", "_"))] if place.exists() else []
     if others := sorted({*others} - {*names}):
         raise ValueError(f"{place} has other files, such as {others[0]}: name another folder, or move them away")
+    if place.exists() and not (place / _PLAN).exists() and any((place / name).exists() for name in names):
+        raise ValueError(f"{place} has parts, and no {_PLAN} that says of what: name another folder, or move them away")
+
+
+def _planned(place: Path, plan: Plan) -> Plan:
+    """Make a folder with a plan, and return it: that of another call if one was faster."""
+    place.mkdir(exist_ok=True)
+    draft = place / f".{secrets.token_hex(8)}.part"
+    write_text(draft, json.dumps(asdict(plan), indent=1) + "\n")
+    try:
+        os.link(draft, place / _PLAN)
+    except FileExistsError:
+        return _plan_in(place) or plan
+    finally:
+        draft.unlink()
+    return plan
 
 
 def _plan_in(place: Path) -> Plan | None:
@@ -186,8 +211,11 @@ def _write_apart(make: Callable[[], RecordTable], tasks: Sequence[_Task], proces
         try:
             for done in [pool.submit(_Worker.write, task) for task in tasks]:
                 done.result()
+        except futures.process.BrokenProcessPool:
+            ended = "a process that writes parts was killed, perhaps for want of memory"
+            raise OSError(f"{ended}: the same call writes the parts that are missing") from None
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # what is being written is written to its end
+            pool.shutdown(cancel_futures=True)  # what is being written is written to its end
             raise
 
 
@@ -213,4 +241,5 @@ def _finish(place: Path, plan: Plan, table: RecordTable, names: Sequence[str]) -
     write_text(place / DONE, json.dumps(asdict(plan) | {"files": files}, indent=1) + "\n")
     for draft in place.glob(".*.part"):
         with contextlib.suppress(OSError):
-            draft.unlink()
+            if draft.stat().st_mtime < time.time() - _ABANDONED:  # another call may be writing others
+                draft.unlink()

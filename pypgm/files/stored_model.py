@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import importlib
 import io
 import os
@@ -133,15 +134,25 @@ class Stored(ABC):
         write_file(path, self.archive())
 
     def _check_place(self, path: str | os.PathLike[str]) -> None:
-        """Raise ``ValueError`` where a path holds the records that a release was made of."""
-        source = getattr(self, "_source", "")
-        with contextlib.suppress(OSError):  # one of them is not there
-            if source and os.path.samefile(path, source):
+        """Raise ``ValueError`` where a path is among the files that a release was made of, or would be."""
+        for place in getattr(self, "_places", ()):
+            if _is_among(path, place):
                 reason = "it holds the records that the release was made of; give the result another name"
                 raise ValueError(f"{os.fspath(path)} would be overwritten: {reason}")
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return unpickled, (file_bytes(self.archive()),)
+
+
+def _is_among(path: str | os.PathLike[str], place: str) -> bool:
+    """Return whether a path is a file, in a folder, or fits a pattern; or the folder itself."""
+    with contextlib.suppress(OSError):  # one of them is not there
+        if os.path.samefile(path, place):
+            return True
+    whole = os.path.abspath(path)
+    if os.path.isdir(place):
+        return os.path.realpath(whole).startswith(os.path.join(os.path.realpath(place), ""))
+    return not os.path.exists(place) and fnmatch.fnmatch(whole, place)
 
 
 class CountedModel(Stored):

@@ -99,7 +99,7 @@ class Interval(Shown):
         if self.is_constant and not self.attributes:
             return "the answer is the same on every drawn table, so nothing is known of its error"
         heavy = f"more than a third of the records are in a bin that it falls into, {', '.join(self.heavy_bins)}"
-        known = f"{heavy}, and nothing is known of values within bins" if self.heavy_bins else self._promise
+        known = f"{heavy}, and the interval holds it; besides, {self._promise}" if self.heavy_bins else self._promise
         if not self.is_extreme:
             return known
         extremes = "extremes are not held: a few records decide them, and these are noise"

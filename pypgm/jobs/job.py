@@ -38,6 +38,8 @@ class Job:
         The account, for runs on the table: see `Account.on`.
     name : str
         The account as a command to settle a run of it names it; by default its own name.
+    is_test : bool
+        Whether the noise has a seed, so that a release that protects nobody will do.
     """
 
     def __init__(
@@ -51,8 +53,9 @@ class Job:
         privacy: Privacy,
         account: Account | None = None,
         name: str = "",
+        is_test: bool = False,
     ) -> None:
-        self.key, self.file = key, file
+        self.key, self.file, self._is_test = key, file, is_test
         self._schema, self._mechanism, self._budget, self._privacy = schema, mechanism, budget, privacy
         self._account = account
         self._name = name or ("" if account is None else account.name)
@@ -109,6 +112,9 @@ class Job:
             else set(release.schema.declared) == set(schema.declared)
         )
         is_alike = has == (self._mechanism, self._budget, self._privacy)
+        if release.not_private and not self._is_test:
+            why = f"not private, by {release.not_private}"
+            raise ValueError(f"{path}, the release with the key {self.key}, is {why}: pass another key=")
         if not (is_alike and is_same):
             kind = (
                 "of another schema"

@@ -101,9 +101,9 @@ class Structure(Shown):
             raise ValueError(f"votes must be those of {self.n_blocks} blocks, at least one, got {sum(counts)}")
         return math.prod(1 - _reaches(self.scale, int(self.threshold) - count) for count in counts)
 
-    def of_table(self, layout: Layout, source: str) -> Structure:
-        """Return the graph, whose release has the layout of its table, and the path of the file."""
-        return self if self.release is None else replace(self, release=self.release.of_table(layout, source))
+    def of_table(self, layout: Layout, places: tuple[str, ...]) -> Structure:
+        """Return the graph, whose release has the layout of its table, and the paths of the files."""
+        return self if self.release is None else replace(self, release=self.release.of_table(layout, places))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the attributes on a circle, with stronger edges wider.

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 class Released(Protocol):
     """Result of a learner that can be given the layout of its records."""
 
-    def of_table(self, layout: Layout, source: str) -> Self:
-        """Return the result with the layout of its table, and the path of its file."""
+    def of_table(self, layout: Layout, places: tuple[str, ...]) -> Self:
+        """Return the result with the layout of its table, and the paths of its files."""
 
 
 L = TypeVar("L", bound=Callable[..., Released])
@@ -191,7 +191,7 @@ def prepared(
     if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
         check_call(learner, schema, relation, budget, _left(adapted), has_rows=source.has_rows)
     with table_checked(), pauses:
-        held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
+        held, places = [opened(source, schema, ignore_extra=ignore_extra)], source.places
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:
@@ -213,7 +213,7 @@ def prepared(
                     release = settled(schema)
                 else:
                     release = learner(_records(held.pop(), known), **adapted)
-            return release.of_table(layout, place)
+            return release.of_table(layout, places)
         finally:
             close()
 

@@ -162,6 +162,7 @@ real = RecordTable.write
 def write(table, path, *bounds):
     if "part-00002" in str(path):
         path.with_name(".0123.part").write_bytes(b"half")
+        os.utime(path.with_name(".0123.part"), (0, 0))  # long ago
         os.kill(os.getpid(), 9)
     real(table, path, *bounds)
 

@@ -188,6 +188,8 @@ def as_counted(table: Any) -> Any:  # noqa: ANN401 - a table of any kind
     """
     nothing = object()  # members of the class alone: a frame has columns of any name
     is_counted = all(inspect.getattr_static(table, name, nothing) is not nothing for name in _METHODS)
+    if is_counted and isinstance(table, type):
+        raise TypeError(f"a table is an object of {table.__name__}, got the class itself")
     return ForeignTable(table) if is_counted else table
 
 

@@ -72,6 +72,11 @@ class Source(ABC):
         return ""
 
     @property
+    def places(self) -> tuple[str, ...]:
+        """Absolute paths of its files, and the folder or pattern that they were found by."""
+        return (self.path,) if self.path else ()
+
+    @property
     def version(self) -> object:
         """Sizes, times and footers of its files, which differ once a file was written again; None without files."""
         return None
@@ -521,12 +526,21 @@ class ArrowDataset(_TypedByArrow):
         yield from guarded_pieces("reading the dataset", read)
 
     @property
+    def places(self) -> tuple[str, ...]:
+        """Paths of its files."""
+        return tuple(map(os.path.abspath, getattr(self.dataset, "files", ())))
+
+    @property
     def version(self) -> object:
         """Sizes and times of its files; None if it has none, as one in memory."""
         if not (files := getattr(self.dataset, "files", None)):
             return None
         infos = guarded("looking at the dataset", lambda: self.dataset.filesystem.get_file_info(files))
         return [(info.size, info.mtime_ns) for info in infos]
+
+
+SEVERAL = "the files"
+"""Name of files that are listed one by one."""
 
 
 class FileList(Source):
@@ -539,6 +553,12 @@ class FileList(Source):
         if len(set(map(type, files))) != 1:
             raise ValueError("a table needs files of one kind: all Parquet, all CSV, or all JSON")
         self.name, self.files, self.has_header = name, files, files[0].has_header
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Paths of all files, and of the folder or pattern."""
+        found_by = () if self.name == SEVERAL else (os.path.abspath(self.name),)
+        return (*found_by, *(file.path for file in self.files))
 
     @cached_property
     def layout(self) -> Layout:
@@ -634,7 +654,7 @@ def open_file(
     """Return the table in a file, or in all files of a folder, a pattern or a list; ``ValueError`` if one is a pipe."""
     if not is_several(path):
         return _file(cast("str | os.PathLike[str]", path), dialect)
-    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the files"
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else SEVERAL
     return FileList(name, [_file(place.path, dialect, place.values) for place in places_of(path)])
 
 
