@@ -267,10 +267,13 @@ def test_a_schema_of_another_table_is_refused_before_anything_is_counted(schema,
 def test_a_table_needs_a_domain_and_gives_no_rows():
     with pytest.raises(TypeError, match=r"domain needs a pypgm.Domain, got dict"):
         pypgm.synthesize(Own(records(0), {"a": 3}), epsilon=1, delta=1e-9)
-    with pytest.raises(TypeError, match="got Own"):
-        scan(Own(records(0)), KNOWN)
     with pytest.raises(TypeError, match="only records can be sampled"):
         pypgm.PrivateTable(Own(records(0)), None, pypgm.Ledger(pypgm.Budget(epsilon=1))).subsample(0.5, epsilon=1)
+    with pytest.raises(TypeError, match="is an object of Known, got the class itself"):
+        pypgm.synthesize(type("Known", (Own,), {"domain": KNOWN}), epsilon=1, delta=1e-9)
+    pytest.importorskip("narwhals")
+    with pytest.raises(TypeError, match="got Own"):
+        scan(Own(records(0)), KNOWN)
 
 
 def test_columns_of_these_names_make_no_counted_table():

@@ -62,11 +62,10 @@ def test_no_file_of_the_records_is_overwritten(folder, source):
 
 def test_parts_without_a_plan_are_nobodys(folder):
     release = pypgm.synthesize("s", SCHEMA, **BUDGET)
-    Path("d").mkdir()
-    Path("d/part-00000-of-00002.csv").write_text("a,b\n1,x\n")
+    Path("d.csv").mkdir()
+    Path("d.csv/part-00000-of-00002.csv").write_text("a,b\n1,x\n")
     with pytest.raises(ValueError, match="has other files"):
-        release.write("d", rows=9, parts=2)
-    Path("d").rename("d.csv")
+        release.write("d.csv", rows=9, parts=3)
     with pytest.raises(ValueError, match="no _plan"):
         release.write("d.csv", rows=9, parts=2)
     assert sorted(os.listdir("d.csv")) == ["part-00000-of-00002.csv"]

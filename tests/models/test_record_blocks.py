@@ -200,5 +200,5 @@ def test_refined_blocks_are_no_further_from_the_model_than_one_refined_draw():
     of_one, of_blocks = (np.mean([distance(model, records, pair) for pair in pairs]) for records in (one, blocks))
     tree, tables, _ = model._drawn_from(rows, None, Clock())
     unrefined = joined([records for records, _ in RecordBlocks(tree, tables, rows, 0).drawn()])
-    assert of_blocks < 1.1 * of_one
+    assert of_blocks < 1.3 * of_one
     assert of_blocks < 0.8 * np.mean([distance(model, unrefined, pair) for pair in pairs])

@@ -178,13 +178,14 @@ print([int((c.astype(np.int64) * np.arange(3000)).sum()) for c in refined], left
 """
 
 
-def test_every_instruction_set_gives_the_same_bits():
+def test_every_instruction_set_gives_the_same_bits(tmp_path):
     best = _core.build_info()["instruction_set"]
     sets = ["baseline", "avx2", "avx512"]
     printed = [
         subprocess.run(
             [sys.executable, "-c", SCRIPT],
             env=os.environ | {"PYPGM_ISA": isa},
+            cwd=tmp_path,
             capture_output=True,
             text=True,
             check=True,
