@@ -55,8 +55,8 @@ class CountedTable(Protocol):
     ...     def distinct(self, column):
     ...         raise NotImplementedError("the schema leaves no column open")
     >>> release = pypgm.synthesize(People(), epsilon=100, delta=1e-9)
-    >>> round(release.model.total)
-    50
+    >>> release.model.domain
+    Domain(age: 3, sex: 2)
     """
 
     @property
