@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import json
 import os
-import secrets
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -174,7 +173,7 @@ def _check_folder(place: Path, names: Sequence[str]) -> None:
 def _planned(place: Path, plan: Plan) -> Plan:
     """Make a folder with a plan, and return it: that of another call if one was faster."""
     place.mkdir(exist_ok=True)
-    draft = place / f".{secrets.token_hex(8)}.part"
+    draft = place / f".{os.urandom(8).hex()}.part"
     write_text(draft, json.dumps(asdict(plan), indent=1) + "\n")
     try:
         os.link(draft, place / _PLAN)
