@@ -24,8 +24,11 @@ class RecordBlock {
     each_chunk(n_records(columns), [&](std::size_t, std::size_t, std::size_t length) { n_rows_ += length; });
     codes_.resize(n_rows_ * width_);
     for (std::size_t a = 0; a < width_; ++a) {
-      std::visit([&](auto column) { each_code(column, a, [](auto& code, auto& mine) { mine = code; }); },
-                 columns[a]);
+      // A code is not negative: as an unsigned number it is the same.
+      const auto read = [](auto& code, auto& mine) {
+        mine = static_cast<std::int32_t>(static_cast<std::uint32_t>(code));
+      };
+      std::visit([&](auto column) { each_code(column, a, read); }, columns[a]);
     }
   }
 
