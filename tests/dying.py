@@ -137,10 +137,13 @@ def met(fault, rng, n_lines, seconds, *of_run):
 
 
 def lines_of_a_run(folder, place):
-    """Return how many lines of the watched files a run reaches."""
-    with AtLine(WATCHED, 0, None) as whole:
-        run(folder, place, 0)
-    return whole.count
+    """Return the fewest lines of the watched files that one of a few runs reaches; the first reaches a tenth more."""
+    counts = []
+    for number in (0, -4, -5):
+        with AtLine(WATCHED, 0, None) as whole:
+            run(folder, place, number)
+        counts.append(whole.count)
+    return min(counts)
 
 
 def seconds_of_a_run(folder, place):
