@@ -184,7 +184,7 @@ def test_records_of_separators_that_are_none(present, message):
         _core.draw_counts(np.ones(6), [2, 3], [0, 0], [1, 0], np.array(present, dtype=np.int64), 0)
 
 
-def test_refined_blocks_are_no_further_from_the_model_than_one_refined_draw():
+def test_refined_blocks_are_about_as_near_to_the_model_as_one_refined_draw():
     """Of a model whose noise is known, as a release has it."""
     rng = np.random.default_rng(0)
     hidden, names = rng.integers(0, 4, 4000), "abcdefg"
