@@ -164,8 +164,13 @@ def test_the_best_pairs_are_counted_ones_and_small_ones_are_tables(tmp_path):
     assert "of the <city>" in page.text
     assert "could come to look between 26 and 74 % likely" in page.text
     shown = re.findall(r"<h4>(\w) × (\w)</h4>\s*<p [^>]*>(.*?)</p>\s*<figure>(.*?)</figure>", text, re.S)
-    assert len(shown) == 6
-    for a, b, told, figure in shown[:3]:
+    far = Facts(release).quality.of("pairs")
+    worst = [pair for pair, _ in sorted(far.items(), key=lambda item: -item[1])[:3]]
+    counted = {pair for pair in far if release.model.basis(pair) == "measured"}
+    n_best = min(3, len(counted - {*worst}))  # of five that are counted, noise may make some the worst of all
+    assert [(a, b) for a, b, *_ in shown[n_best:]] == worst
+    assert len(shown[:n_best]) == n_best > 0
+    for a, b, told, figure in shown[:n_best]:
         assert release.model.basis((a, b)) == "measured"
         assert "a guess" not in told
         counts = release.model.project((b, a) if "down: {b}" in figure else (a, b)).values
