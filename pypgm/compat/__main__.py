@@ -5,26 +5,25 @@ from __future__ import annotations
 import runpy
 import sys
 from pathlib import Path
-from typing import Literal
 
 from pypgm.compat import install_as_mbi
 
-_USAGE = "usage: python -m pypgm.compat run [--2021] (script.py | -m module) [arguments]"
+_USAGE = "usage: python -m pypgm.compat run (script.py | -m module) [arguments]"
 
 
 def main(arguments: list[str]) -> None:
     """Run a script or a module as if mbi were installed."""
-    generation: Literal["mbi", "2021"] = "mbi"
     if arguments[:1] != ["run"]:
         sys.exit(_USAGE)
     rest = arguments[1:]
     if rest[:1] == ["--2021"]:
-        generation, rest = "2021", rest[1:]
+        print("--2021 is not needed: one surface has the names of all releases of mbi", file=sys.stderr)
+        rest = rest[1:]
     is_module = rest[:1] == ["-m"]
     rest = rest[is_module:]
     if not rest:
         sys.exit(_USAGE)
-    install_as_mbi(generation)
+    install_as_mbi()
     sys.argv = rest
     if is_module:
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)

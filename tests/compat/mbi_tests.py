@@ -1,8 +1,9 @@
 """Run mbi's own tests, from its source distributions, against the compatible surface.
 
-They are of 2.0.0, and of 1.0.0 for the names that 2.0 has not; none of 1.1.0 is on the package index. The source
-distributions come from there into a temporary directory. The environment needs pytest and what
-the tests themselves import: jax, optax and parameterized, but not mbi. Fails if a test fails that is not listed below.
+They are of 2.0.0, of 1.0.0 for the names that 2.0 has not, and of the last state before 1.0; none of 1.1.0 is on the
+package index. The source distributions come from there into a temporary directory, the oldest tests from mbi's
+repository or from the directory that is named. The environment needs pytest and what the tests themselves import: jax,
+optax and parameterized, but not mbi. Fails if a test fails that is not listed below.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.error
+import urllib.request
 from pathlib import Path
 from xml.etree import ElementTree
 
 RELEASES = ("2.0.0", "1.0.0")
+OLDEST = "https://raw.githubusercontent.com/ryan112358/private-pgm/5b9126295c110b741e5426ddbff419ea1e60e788/test/"
+OLDEST_TESTS = ("dataset", "domain", "factor", "graphical_model", "inference", "junction_tree")
 COUNTS_COMPILATIONS = "counts what JAX compiles; nothing is compiled here"
 TREES = "jits a function of mbi's objects, which are no trees of JAX here"
 PRIVATE = "calls private functions of mbi's sampler"
@@ -54,6 +59,20 @@ def fetched(release: str, directory: Path) -> Path:
     return next(directory.glob("*/test"))
 
 
+def oldest(directory: Path) -> Path | None:
+    """Return the directory of the tests of before 1.0; None if the repository does not answer."""
+    if sys.argv[1:]:
+        return Path(sys.argv[1])
+    (directory / "test").mkdir()
+    try:
+        for name in OLDEST_TESTS:
+            urllib.request.urlretrieve(f"{OLDEST}test_{name}.py", directory / "test" / f"test_{name}.py")
+    except (urllib.error.URLError, OSError) as error:
+        print(f"mbi's tests of before 1.0: NOT RUN, its repository did not answer: {error}")
+        return None
+    return directory / "test"
+
+
 def failures(tests: Path) -> tuple[int, set[str]]:
     """Run the tests; return how many there are, and the names of those that fail."""
     report = tests.parent / "report.xml"
@@ -78,6 +97,11 @@ def main() -> None:
             print(f"expected: {test}: {REASONS[test]}")
         told.append(f"{total - len(failed)} of {total} of {release}")
         unexpected += [f"{release}: {test}" for test in sorted(failed - known)]
+    with tempfile.TemporaryDirectory() as name:
+        if (tests := oldest(Path(name))) is not None:
+            total, failed = failures(tests)
+            told.append(f"{total - len(failed)} of {total} of before 1.0")
+            unexpected += [f"before 1.0: {test}" for test in sorted(failed)]
     if unexpected:
         print("these fail and are not expected to:", *unexpected, sep="\n")
     print(f"mbi's own tests that pass: {', '.join(told)}")

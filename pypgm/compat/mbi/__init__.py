@@ -1,9 +1,11 @@
-"""The surface of mbi 1.1 and 2.0 over pypgm's engine: names of `mbi` are imported from here.
+"""The surface of mbi over pypgm's engine, of all its releases: names of `mbi` are imported from here.
 
-Arrays are NumPy's, of float64. Where the two releases differ, both spellings work; see ``docs/migrating.md``.
+Arrays are NumPy's, of float64. Where releases differ, each spelling works; see ``docs/migrating.md``.
 """
 
 from __future__ import annotations
+
+import importlib
 
 from pypgm.compat.mbi import approximate_oracles as approximate_oracles
 from pypgm.compat.mbi import callbacks as callbacks
@@ -25,13 +27,52 @@ from pypgm.compat.mbi.dataset import JaxDataset as JaxDataset
 from pypgm.compat.mbi.domain import Clique as Clique
 from pypgm.compat.mbi.domain import Domain as Domain
 from pypgm.compat.mbi.estimation import Estimator as Estimator
-from pypgm.compat.mbi.estimation import MarginalOracle as MarginalOracle
 from pypgm.compat.mbi.estimation import Model as Model
-from pypgm.compat.mbi.estimation import Projectable as Projectable
 from pypgm.compat.mbi.factor import Factor as Factor
+from pypgm.compat.mbi.factor import Projectable as Projectable
 from pypgm.compat.mbi.marginal_loss import DatavectorQuery as DatavectorQuery
 from pypgm.compat.mbi.marginal_loss import LinearMeasurement as LinearMeasurement
 from pypgm.compat.mbi.marginal_loss import MarginalLossFn as MarginalLossFn
 from pypgm.compat.mbi.marginal_loss import SlicedQuery as SlicedQuery
 from pypgm.compat.mbi.marginal_loss import WeightedQuery as WeightedQuery
+from pypgm.compat.mbi.marginal_oracles import MarginalOracle as MarginalOracle
 from pypgm.compat.mbi.markov_random_field import MarkovRandomField as MarkovRandomField
+
+__version__ = "2.0.0"
+OLDER_PLACES = {
+    "experimental.mixture_of_products": "extensions.mixture_of_products",
+    "experimental.public_support": "extensions.reweighted_dataset",
+    "extensions.constraints": "extensions.message_passing",
+    "factor_graph": "graphical_model",
+    "local_inference": "inference",
+    "mixture_inference": "inference",
+    "public_inference": "inference",
+    "region_graph": "graphical_model",
+}
+"""Modules of other releases, and where their names are now."""
+_LAZY = {
+    "FactorGraph": "graphical_model",
+    "FactoredInference": "inference",
+    "GraphicalModel": "graphical_model",
+    "JunctionTree": "junction_tree",
+    "LocalInference": "inference",
+    "MixtureInference": "inference",
+    "PublicInference": "inference",
+    "RegionGraph": "graphical_model",
+    "synthetic_data": "extensions.synthetic_data",
+}
+_REFUSED = {
+    "einsum": "it only steers JAX's compiler",
+    "mechanism": "its noise is of floating-point numbers, which is not private: see pypgm.measure",
+    "torch_factor": "tables are NumPy arrays here, without torch",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    if name in _REFUSED:
+        raise ImportError(f"mbi.{name} is not here: {_REFUSED[name]}")
+    if name in {"inference", "graphical_model"} or name in OLDER_PLACES:
+        return importlib.import_module(f"{__name__}.{OLDER_PLACES.get(name, name)}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import pypgm
 from pypgm.compat import OPTIONS
@@ -12,6 +12,13 @@ from pypgm.compat.mbi._losses import loss_and_total, stated_loss
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.domain import Domain
 from pypgm.compat.mbi.factor import refuse_mesh
+
+
+@runtime_checkable
+class StatefulMarginalOracle(Protocol):
+    """Marginals of potentials, and what the next call goes on from."""
+
+    def __call__(self, potentials: CliqueVector, total: float = 1.0, state: Any = None) -> tuple[CliqueVector, Any]: ...
 
 
 def convex_generalized_belief_propagation(
@@ -80,7 +87,7 @@ def mirror_descent(domain: Domain, loss_fn: Any, **options: Any) -> CliqueVector
     return pseudo_marginals(domain, loss_fn, **options)[0]
 
 
-def build_graph(*arguments: Any) -> Any:
+def build_graph(domain: Domain, cliques: Any) -> Any:
     """Refuse to make mbi's own region graph; `pypgm.RegionGraph.saturated` makes the region graph of the engine."""
-    del arguments
+    del domain, cliques
     raise TypeError("mbi's region graph is not made here: pypgm.RegionGraph.saturated(domain, cliques) is the engine's")

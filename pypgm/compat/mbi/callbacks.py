@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.domain import Domain
 from pypgm.compat.mbi.estimation import CALLBACK_EVERY
@@ -14,9 +16,14 @@ Loss = Callable[[Any], Any]
 _log: list[Callable[..., Any]] = [print]
 
 
-def set_log_fn(function: Callable[..., Any]) -> None:
+def set_log_fn(fn: Callable[..., Any]) -> None:
     """Set the function that receives lines, `print` by default."""
-    _log[0] = function
+    _log[0] = fn
+
+
+def log(*columns: Any, **options: Any) -> None:
+    """Write a line by the function that `set_log_fn` set."""
+    _log[0](*columns, **options)
 
 
 class Callback:
@@ -34,10 +41,10 @@ class Callback:
 
     def __call__(self, marginals: Any) -> None:
         if not self._rows:
-            _log[0]("step", *self.loss_fns, sep="\t|\t")
+            log("step", *self.loss_fns, sep="\t|\t")
         row = [self.frequency * len(self._rows), *(float(loss(marginals)) for loss in self.loss_fns.values())]
         self._rows.append(row)
-        _log[0](*(value if isinstance(value, int) else f"{value:.3f}" for value in row), sep="\t|\t")
+        log(*(value if isinstance(value, int) else f"{value:.3f}" for value in row), sep="\t|\t")
 
 
 def default(
@@ -62,3 +69,40 @@ def default(
         return primal_feasibility(marginals) if isinstance(marginals, CliqueVector) else 0.0
 
     return Callback(columns | {"Primal Feas": feasibility}, frequency)
+
+
+class CallBack:
+    """Is called after each step of an estimator of mbi before 1.0, and runs once in `frequency` calls."""
+
+    def __init__(self, engine: Any, frequency: int = 50) -> None:
+        self.engine, self.frequency, self.calls = engine, frequency, 0
+
+    def run(self, marginals: Any) -> None:
+        """Do nothing; for classes that do."""
+
+    def __call__(self, marginals: Any) -> None:
+        if self.calls % self.frequency == 0:
+            self.run(marginals)
+        self.calls += 1
+
+
+class Logger(CallBack):
+    """Writes the loss of marginals, and their mean total variation from true answers (Q, y, proj) if there are any."""
+
+    def __init__(self, engine: Any, true_answers: Any = None, frequency: int = 50) -> None:
+        super().__init__(engine, frequency)
+        self.true_answers, self.results = list(true_answers or ()), list[list[float]]()
+
+    def run(self, marginals: Any) -> None:
+        """Write a line."""
+        row = [self.calls, *(self.engine._marginal_loss(marginals, norm)[0] for norm in ("L1", "L2"))]
+        row.append(primal_feasibility(marginals))
+        if self.true_answers:
+            gaps = [
+                (q @ marginals.project(c).datavector() - y, y) for q, y, c in self.true_answers if marginals.supports(c)
+            ]
+            row.append(100 * float(np.mean([np.abs(gap).sum() / 2 / y.sum() for gap, y in gaps])))
+        if not self.results:
+            log("iteration", "l1_loss", "l2_loss", "feasibility", *["variation"][: len(row) - 4], sep="\t")
+        self.results.append(row)
+        log(*(f"{value:.2f}" for value in row), sep="\t")

@@ -24,9 +24,9 @@ class Cliques(tuple[Clique, ...]):
         return [*other, *self]
 
 
-def powerset(attributes: Iterable[Attribute]) -> Iterator[Clique]:
+def powerset(iterable: Iterable[Attribute]) -> Iterator[Clique]:
     """Yield all subsets of attributes, small ones first."""
-    names = tuple(attributes)
+    names = tuple(iterable)
     return itertools.chain.from_iterable(itertools.combinations(names, k) for k in range(len(names) + 1))
 
 

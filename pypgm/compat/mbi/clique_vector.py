@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class _AttrsFields:
         return attr.fields(attr.make_class("Fields", ["domain", "cliques", "arrays"]))
 
 
-class CliqueVector:
+class CliqueVector(Mapping[Clique, Factor]):
     """Tables over cliques, each with its axes in the order of its clique.
 
     Examples
@@ -40,14 +41,21 @@ class CliqueVector:
 
     def __init__(
         self,
-        domain: Domain,
-        cliques: Iterable[object],
+        domain: Domain | Mapping[Any, Factor] | None = None,
+        cliques: Iterable[object] | None = None,
         tables: Mapping[Any, Factor] | None = None,
         *,
         arrays: Mapping[Any, Factor] | None = None,
+        dictionary: Mapping[Any, Factor] | None = None,
     ) -> None:
         given = tables if arrays is None else arrays
-        if given is None:
+        if cliques is None:  # before mbi 1.0 a dict of tables was all
+            given = domain if isinstance(domain, Mapping) else dictionary
+            domain, cliques = (
+                functools.reduce(Domain.merge, (t.domain for t in (given or {}).values()), Domain([], [])),
+                given,
+            )
+        if given is None or cliques is None or not isinstance(domain, Domain):
             raise TypeError("a CliqueVector needs tables, a mapping of cliques to Factors")
         self.domain, self.cliques = domain, Cliques(map(as_clique, cliques))
         if len(set(self.cliques)) != len(self.cliques):
@@ -75,15 +83,25 @@ class CliqueVector:
         return cls._made(domain, cliques, Factor.ones)
 
     @classmethod
-    def random(cls, domain: Domain, cliques: Iterable[object]) -> CliqueVector:
-        return cls._made(domain, cliques, Factor.random)
+    def uniform(cls, domain: Domain, cliques: Iterable[object]) -> CliqueVector:
+        return cls._made(domain, cliques, Factor.uniform)
+
+    @classmethod
+    def random(cls, domain: Domain, cliques: Iterable[object], prng: Any = np.random) -> CliqueVector:
+        return cls._made(domain, cliques, lambda part: Factor(part, prng.rand(*part.shape)))
+
+    @classmethod
+    def normal(cls, domain: Domain, cliques: Iterable[object], prng: Any = np.random) -> CliqueVector:
+        return cls._made(domain, cliques, lambda part: Factor(part, prng.normal(size=part.shape)))
 
     abstract = zeros
 
     @classmethod
     def from_projectable(cls, data: Any, cliques: Iterable[object]) -> CliqueVector:
         """Return the marginals of a data set or a model."""
-        return cls._made(data.domain, cliques, lambda domain: data.project(domain.attributes))
+        return cls._made(data.domain, cliques, lambda part: Factor(part, data.project(part.attributes).values))
+
+    from_data = from_projectable
 
     @property
     def active_domain(self) -> Domain:
@@ -126,14 +144,15 @@ class CliqueVector:
         return CliqueVector(self.domain, self.cliques, {c: how(self.tables[c]) for c in self.cliques})
 
     def _with(self, other: object, how: Callable[[Any, Any], Factor]) -> CliqueVector:
-        if not isinstance(other, CliqueVector):
+        if not isinstance(other, Mapping):
             return self._each(lambda table: how(table, other))
         self._check_same(other)
         return CliqueVector(self.domain, self.cliques, {c: how(self[c], other[c]) for c in self.cliques})
 
-    def _check_same(self, other: CliqueVector) -> None:
-        if self.cliques != other.cliques:
-            raise ValueError(f"both vectors need the same cliques, got {self.cliques} and {other.cliques}")
+    def _check_same(self, other: Mapping[Any, Factor]) -> None:
+        theirs = other.cliques if isinstance(other, CliqueVector) else [c for c in self.cliques if c in other]
+        if self.cliques != theirs:
+            raise ValueError(f"both vectors need the same cliques, got {self.cliques} and {theirs}")
 
     def normalize(self, total: float = 1.0, log: bool = True) -> CliqueVector:
         return self._each(lambda table: table.normalize(total, log=log))
@@ -144,7 +163,7 @@ class CliqueVector:
     def log(self) -> CliqueVector:
         return self._each(Factor.log)
 
-    def dot(self, other: CliqueVector) -> float:
+    def dot(self, other: Mapping[Any, Factor]) -> float:
         self._check_same(other)
         return float(sum(self[c].dot(other[c]) for c in self.cliques))
 
@@ -166,7 +185,7 @@ class CliqueVector:
         return self._with(other, Factor.__sub__)
 
     def __mul__(self, other: object) -> CliqueVector:
-        if isinstance(other, CliqueVector | Factor) or np.ndim(other) != 0:  # type: ignore[arg-type]
+        if isinstance(other, Mapping | Factor) or np.ndim(other) != 0:  # type: ignore[arg-type]
             raise TypeError(f"a CliqueVector is scaled by a number, got {type(other).__name__}")
         return self._with(other, Factor.__mul__)
 
@@ -177,6 +196,21 @@ class CliqueVector:
 
     def __getitem__(self, clique: object) -> Factor:
         return self.tables[as_clique(clique)]
+
+    def combine(self, other: Mapping[Any, Factor]) -> None:
+        """Add the tables of another vector, each to the first clique that holds it."""
+        for clique, table in other.items():
+            home = next((c for c in self.cliques if {*as_clique(clique)} <= {*c}), None)
+            if home is not None:
+                self.tables[home] = self.tables[home] + table
+
+    def __iter__(self) -> Iterator[Clique]:
+        return iter(self.cliques)
+
+    def __len__(self) -> int:
+        return len(self.cliques)
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # a vector is itself, as it was before it had keys and values
 
     def __setitem__(self, clique: object, table: Factor) -> None:
         if as_clique(clique) not in self.tables:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.numeric import whole_array
-from pypgm.compat.mbi.domain import Attribute, Domain
+from pypgm.compat.mbi.domain import Attribute, Domain, every_spelling
 from pypgm.compat.mbi.factor import Factor, refuse_mesh
 
 
@@ -30,6 +31,19 @@ class Columns(dict[Attribute, NDArray[Any]]):
         return super().__getitem__(name).view(Columns.Column)
 
 
+class Counts(Factor):
+    """The counts of a projection, and what `Dataset` says of the records, which projections were before mbi 1.0."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"data", "df", "drop", "records", "to_dict", "weights"}:
+            return getattr(self.__dict__["projected"](), name)
+        raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # without the records
+        return Factor, (self.domain, self.values)
+
+
+@every_spelling
 class Dataset:
     """Records of a domain, from a dict of columns, an array in the domain's order or a data frame.
 
@@ -97,7 +111,9 @@ class Dataset:
         cells = np.zeros(self.records, dtype=np.int64)
         for a, n in domain.config.items():
             cells = cells * n + self._data[a]
-        return Factor(domain, np.bincount(cells, self._weights, domain.size()).astype(np.float64))
+        counts = Counts(domain, np.bincount(cells, self._weights, domain.size()).astype(np.float64))
+        counts.__dict__["projected"] = functools.partial(self._changed, domain, self._data)
+        return counts
 
     def datavector(self, flatten: bool = True) -> NDArray[np.float64]:
         """Return the counts of all cells of the domain."""
@@ -138,6 +154,7 @@ class Dataset:
         return self._changed(_resized(self.domain, sizes, None), columns)
 
 
+@every_spelling
 class JaxDataset(Dataset):
     """Records whose weights may be missing; of NumPy arrays here."""
 

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 Attribute = Any
 """A str or an int."""
 Clique = tuple[Attribute, ...]
+_Class = TypeVar("_Class", bound=type)
+_SPELLINGS = {
+    "attributes": ("attrs", "cols"),
+    "data": ("df",),
+    "N": ("records",),
+}
+
+
+def every_spelling(cls: _Class) -> _Class:
+    """Let each method of a class take its parameters under the names of all of mbi's releases."""
+    for name, member in list(vars(cls).items()):
+        if isinstance(member, classmethod):
+            setattr(cls, name, classmethod(spelled(member.__func__)))
+        elif inspect.isfunction(member):
+            setattr(cls, name, spelled(member))
+    return cls
+
+
+def spelled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function take its parameters under the names of all of mbi's releases, which are its ``spellings``."""
+    signature = inspect.signature(function)
+    spellings = {other: name for name, others in _SPELLINGS.items() if name in signature.parameters for other in others}
+    if not spellings:
+        return function
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        return function(*arguments, **{spellings.get(name, name): value for name, value in named.items()})
+
+    others = inspect.Parameter("other_spellings", inspect.Parameter.VAR_KEYWORD)
+    call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), others])  # type: ignore[attr-defined]
+    call.spellings = spellings  # type: ignore[attr-defined]
+    return call
 
 
 def as_clique(attributes: object) -> Clique:
@@ -21,6 +56,7 @@ def as_clique(attributes: object) -> Clique:
     return tuple(attributes)
 
 
+@every_spelling
 @dataclass(frozen=True, init=False)
 class Domain:
     """Attributes, named by str or int, with their sizes and labels, in a fixed order.
@@ -96,6 +132,12 @@ class Domain:
     def axes(self, attributes: object) -> tuple[int, ...]:
         """Return positions of attributes."""
         return tuple(self.attributes.index(a) for a in as_clique(attributes))
+
+    transpose = project
+
+    def sort(self, how: Literal["size", "name"] = "size") -> Domain:
+        """Return the domain with its attributes by size or by name."""
+        return self.project(sorted(self.attributes, key=self.config.__getitem__ if how == "size" else None))
 
     def intersect(self, other: Domain) -> Domain:
         """Return the domain of the attributes that another one has as well."""

@@ -21,19 +21,9 @@ from pypgm.compat.mbi._losses import (
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.constraint import Constraint
 from pypgm.compat.mbi.domain import Clique, Domain
-from pypgm.compat.mbi.factor import Factor, refuse_mesh
+from pypgm.compat.mbi.factor import Projectable, refuse_mesh
 from pypgm.compat.mbi.marginal_loss import MarginalLossFn, Stated, mle_loss_fn
 from pypgm.compat.mbi.markov_random_field import MarkovRandomField
-
-
-@runtime_checkable
-class Projectable(Protocol):
-    """Object with marginals."""
-
-    @property
-    def domain(self) -> Domain: ...
-    def project(self, attributes: Any) -> Factor: ...
-    def supports(self, attributes: Any) -> bool: ...
 
 
 @runtime_checkable
@@ -41,13 +31,6 @@ class Model(Projectable, Protocol):
     """Object with marginals and records."""
 
     def synthetic_data(self, rows: int | None = None) -> Any: ...
-
-
-@runtime_checkable
-class MarginalOracle(Protocol):
-    """Marginals of potentials."""
-
-    def __call__(self, potentials: CliqueVector, total: float = 1.0) -> CliqueVector: ...
 
 
 CALLBACK_EVERY = 50

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.compat.mbi.domain import Domain, as_clique
+from pypgm.compat.mbi.domain import Domain, as_clique, every_spelling
 
 
 def refuse_mesh(mesh: object) -> None:
@@ -29,6 +29,7 @@ def log_sum(values: NDArray[np.float64], axes: tuple[int, ...]) -> NDArray[np.fl
     return summed
 
 
+@every_spelling
 @dataclass(frozen=True, eq=False)
 class Factor:
     """A table of numbers over a domain, axes in its order.
@@ -61,6 +62,17 @@ class Factor:
     def random(cls, domain: Domain) -> Factor:
         return cls(domain, np.random.rand(*domain.shape))  # noqa: NPY002 - seeded as mbi's
 
+    @classmethod
+    def uniform(cls, domain: Domain) -> Factor:
+        return cls(domain, np.full(domain.shape, 1 / domain.size()))
+
+    @classmethod
+    def active(cls, domain: Domain, structural_zeros: Iterable[tuple[int, ...]]) -> Factor:
+        """Return a table of 0, with -inf in the named cells."""
+        values = np.zeros(domain.shape)
+        values[tuple(np.array(list(structural_zeros)).T)] = -np.inf
+        return cls(domain, values)
+
     abstract = zeros
 
     def transpose(self, attributes: object) -> Factor:
@@ -68,7 +80,7 @@ class Factor:
         order = as_clique(attributes)
         if len(order) != len(self.domain) or not self.domain.supports(order):
             raise ValueError(f"attrs must be same as domain attributes, {self.domain.attributes}; got {order}")
-        return type(self)(self.domain.project(order), self.values.transpose(self.domain.axes(order)))
+        return Factor(self.domain.project(order), self.values.transpose(self.domain.axes(order)))
 
     def expand(self, domain: Domain) -> Factor:
         """Return the table over a larger domain, repeated along the further axes."""
@@ -76,11 +88,11 @@ class Factor:
             raise ValueError(f"Expanded domain must contain domain. Got {domain} for {self.domain}.")
         ordered = self.transpose(domain.canonical(self.domain.attributes))
         shape = tuple(n if a in self.domain else 1 for a, n in domain.config.items())
-        return type(self)(domain, np.broadcast_to(ordered.values.reshape(shape), domain.shape))
+        return Factor(domain, np.broadcast_to(ordered.values.reshape(shape), domain.shape))
 
     def _reduced(self, how: Callable[..., Any], attributes: object) -> Factor:
         over = self.domain.attributes if attributes is None else as_clique(attributes)
-        return type(self)(self.domain.marginalize(over), how(self.values, self.domain.axes(over)))
+        return Factor(self.domain.marginalize(over), how(self.values, self.domain.axes(over)))
 
     def sum(self, attributes: object = None) -> Factor:
         return self._reduced(np.sum, attributes)
@@ -91,13 +103,15 @@ class Factor:
     def logsumexp(self, attributes: object = None) -> Factor:
         return self._reduced(log_sum, attributes)
 
-    def project(self, attributes: object, log: bool = False) -> Factor:
-        """Return the marginal, axes in the given order; of a table of logarithms if `log`."""
+    def project(self, attributes: object, log: bool = False, agg: Literal["sum", "logsumexp"] = "sum") -> Factor:
+        """Return the marginal, axes in the given order; of a table of logarithms if `log`, or by "logsumexp"."""
+        if agg not in {"sum", "logsumexp"}:
+            raise ValueError(f"agg must be 'sum' or 'logsumexp', got {agg!r}")
         names = as_clique(attributes)
         if not self.domain.supports(names):
             raise ValueError(f"Cannot project {self.domain} onto {names}.")
         others = tuple(self.domain.invert(names))
-        return (self.logsumexp(others) if log else self.sum(others)).transpose(names)
+        return (self.logsumexp(others) if log or agg == "logsumexp" else self.sum(others)).transpose(names)
 
     def supports(self, attributes: object) -> bool:
         return self.domain.supports(attributes)
@@ -108,24 +122,33 @@ class Factor:
         if any(v.ndim for v in known.values()):
             raise ValueError(f"evidence needs one value for each attribute, got several for {[*known]}")
         where = tuple(int(known[a]) if a in known else slice(None) for a in self.domain)
-        return type(self)(self.domain.marginalize(tuple(known)), self.values[where])
+        return Factor(self.domain.marginalize(tuple(known)), self.values[where])
 
-    def exp(self) -> Factor:
-        return type(self)(self.domain, np.exp(self.values))
+    condition = slice  # noqa: A003 - the method above
 
-    def log(self) -> Factor:
+    def _written(self, values: NDArray[np.float64], out: Factor | None) -> Factor:
+        """Return a table of values; `out`, if it is given, with them in place of its own."""
+        if out is None:
+            return Factor(self.domain, values)
+        np.copyto(out.values, values)
+        return out
+
+    def exp(self, out: Factor | None = None) -> Factor:
+        return self._written(np.exp(self.values), out)
+
+    def log(self, out: Factor | None = None) -> Factor:
         with np.errstate(divide="ignore"):
-            return type(self)(self.domain, np.log(self.values))
+            return self._written(np.log(self.values), out)
 
     def normalize(self, total: float = 1.0, log: bool = False) -> Factor:
         """Return the table scaled to a sum; nan where it sums to 0."""
         if log:
-            return type(self)(self.domain, self.values + (np.log(total) - self.logsumexp().values))
+            return Factor(self.domain, self.values + (np.log(total) - self.logsumexp().values))
         with np.errstate(all="ignore"):
-            return type(self)(self.domain, self.values * (total / self.values.sum()))
+            return Factor(self.domain, self.values * (total / self.values.sum()))
 
-    def copy(self) -> Factor:
-        return self
+    def copy(self, out: Factor | None = None) -> Factor:
+        return self._written(self.values.copy(), out)
 
     def datavector(self, flatten: bool = True) -> NDArray[np.float64]:
         """Return the cells, flat or not."""
@@ -156,7 +179,7 @@ class Factor:
         else:
             raise TypeError(f"a Factor goes with a Factor or a number, got {type(other).__name__}: make it a Factor")
         with np.errstate(all="ignore"):
-            return type(self)(domain, how(b, a) if reflected else how(a, b))
+            return Factor(domain, how(b, a) if reflected else how(a, b))
 
     __array_ufunc__ = None  # NumPy's operators defer to ours
 
@@ -180,10 +203,23 @@ class Factor:
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def logaddexp(self, other: object) -> Factor:
+        return self._with(other, np.logaddexp)
+
     def __neg__(self) -> Factor:
-        return type(self)(self.domain, -self.values)
+        return Factor(self.domain, -self.values)
 
     def __float__(self) -> float:
         if len(self.domain):
             raise ValueError(f"Domain must be empty to convert to float. Got {self.domain}.")
         return float(self.values)
+
+
+@runtime_checkable
+class Projectable(Protocol):
+    """Object with marginals."""
+
+    @property
+    def domain(self) -> Domain: ...
+    def project(self, attributes: Any) -> Factor: ...
+    def supports(self, attributes: Any) -> bool: ...

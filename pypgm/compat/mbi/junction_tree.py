@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,3 +88,27 @@ def hypothetical_model_size(domain: Domain, cliques: Iterable[object]) -> float:
     except pypgm.ModelTooLargeError:
         cells = float(greedy_order(domain, scopes)[1])
     return cells * 8 / 2**20
+
+
+class JunctionTree:
+    """A junction tree, as mbi had it before 1.0."""
+
+    def __init__(self, domain: Domain, cliques: Iterable[object], elimination_order: Any = None) -> None:
+        self.domain, self.cliques = domain, [as_clique(c) for c in cliques]
+        self.tree, self.elimination_order = make_junction_tree(domain, self.cliques, elimination_order)
+
+    def maximal_cliques(self) -> list[Clique]:
+        """Return the nodes, depth first."""
+        return maximal_cliques(self.tree)
+
+    def mp_order(self) -> list[tuple[Clique, Clique]]:
+        """Return all messages, each after the messages that it depends on."""
+        return message_passing_order(self.tree)
+
+    def separator_axes(self) -> dict[tuple[Clique, Clique], Clique]:
+        """Return the attributes that each message is about."""
+        return {(a, b): tuple(sorted({*a} & {*b})) for a, b in self.mp_order()}
+
+    def neighbors(self) -> dict[Clique, set[Clique]]:
+        """Return the nodes next to each."""
+        return {node: set(self.tree.neighbors(node)) for node in self.tree}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,6 +18,14 @@ from pypgm.compat.mbi.factor import Factor, refuse_mesh
 from pypgm.compat.mbi.junction_tree import make_junction_tree
 
 Oracle = Callable[..., CliqueVector]
+
+
+@runtime_checkable
+class MarginalOracle(Protocol):
+    """Marginals of potentials."""
+
+    def __call__(self, potentials: CliqueVector, total: float = 1.0) -> CliqueVector: ...
+
 
 _HUGE, _FEW_NODES, _MOST_BYTES = 50_000_000, 30, 32e9  # size from which mbi prefers the implicit oracle on a GPU
 
@@ -90,8 +98,10 @@ def variable_elimination(
     evidence: Mapping[Attribute, Any] | None = None,
     *,
     constraints: Sequence[Constraint] = (),
+    mesh: object = None,
 ) -> Factor:
     """Return the marginal of any clique under evidence."""
+    refuse_mesh(mesh)
     targets, known = as_clique(clique), dict(evidence or {})
     if set(targets) & set(known):
         raise ValueError("Evidence attributes cannot be in the query clique.")
@@ -122,33 +132,42 @@ _EXACT.add(calculate_many_marginals)
 
 
 def kron_query(
-    potentials: CliqueVector, matrices: Mapping[Attribute, Any], total: float = 1, suffix: str = "_answer"
+    potentials: CliqueVector,
+    query_factors: Mapping[Attribute, Any],
+    total: float = 1,
+    suffix: str = "_answer",
+    *,
+    constraints: Sequence[Constraint] = (),
+    mesh: object = None,
 ) -> Factor:
     """Return the answers to a product of queries on single attributes."""
+    refuse_mesh(mesh)
     bridge = Bridge.of(potentials.domain)
-    blocks = {bridge.names[a]: pypgm.queries.Matrix(np.asarray(m)) for a, m in matrices.items()}
-    answers = model_of(potentials, total).answer(pypgm.KroneckerQuery(blocks))
-    return Factor(Domain([f"{a}{suffix}" for a in matrices], answers.shape), answers)
+    blocks = {bridge.names[a]: pypgm.queries.Matrix(np.asarray(m)) for a, m in query_factors.items()}
+    answers = model_of(potentials, total, constraints).answer(pypgm.KroneckerQuery(blocks))
+    return Factor(Domain([f"{a}{suffix}" for a in query_factors], answers.shape), answers)
 
 
-def sum_product(factors: Sequence[Factor], domain: Domain) -> Factor:
-    """Return the product of tables, summed onto a domain."""
+def sum_product(factors: Sequence[Factor], dom: Domain, einsum_fn: object = None) -> Factor:
+    """Return the product of tables, summed onto a domain; NumPy's einsum is the one that is called."""
+    del einsum_fn
     code: dict[Attribute, int] = {a: i for i, a in enumerate(dict.fromkeys(a for f in factors for a in f.domain))}
     operands: list[Any] = [x for f in factors for x in (f.values, [code[a] for a in f.domain])]
-    known = domain.project(domain.canonical(code))
-    return Factor(known, np.einsum(*operands, [code[a] for a in known], optimize=True)).expand(domain)
+    known = dom.project(dom.canonical(code))
+    return Factor(known, np.einsum(*operands, [code[a] for a in known], optimize=True)).expand(dom)
 
 
-def einsum_materialized(log_factors: Sequence[Factor], domain: Domain, **options: Any) -> Factor:
+def einsum_materialized(log_factors: Sequence[Factor], dom: Domain, **options: Any) -> Factor:
     """Return the log of the product of tables of logarithms, summed onto a domain; also under other names."""
     del options
     product = functools.reduce(Factor.__add__, log_factors)
-    return product.project(domain.canonical(product.domain.attributes), log=True).expand(domain)
+    return product.project(dom.canonical(product.domain.attributes), log=True).expand(dom)
 
 
-def einsum_semistable(log_factors: Sequence[Factor], domain: Domain) -> Factor:
+def einsum_semistable(log_factors: Sequence[Factor], dom: Domain, einsum_fn: object = None) -> Factor:
     """Return the result of `einsum_materialized`; refuse constraints, as mbi does."""
-    return einsum_materialized(log_factors, domain)
+    del einsum_fn
+    return einsum_materialized(log_factors, dom)
 
 
 einsum_fused = logspace_sum_product_fast = logspace_sum_product_stable_v1 = einsum_materialized

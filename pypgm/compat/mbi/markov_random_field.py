@@ -16,10 +16,11 @@ from pypgm.compat.mbi.clique_utils import Cliques
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.constraint import Constraint
 from pypgm.compat.mbi.dataset import Dataset
-from pypgm.compat.mbi.domain import Domain, as_clique
+from pypgm.compat.mbi.domain import Domain, as_clique, every_spelling
 from pypgm.compat.mbi.factor import Factor
 
 
+@every_spelling
 @dataclass(frozen=True, eq=False)
 class MarkovRandomField:
     """A distribution, by its log-potentials, and its marginals over the same cliques in counts.

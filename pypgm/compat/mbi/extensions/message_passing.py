@@ -11,8 +11,15 @@ from pypgm.compat.mbi.constraint import Constraint
 from pypgm.compat.mbi.domain import Domain
 from pypgm.compat.mbi.factor import Factor
 
+default_oracle = marginal_oracles.default_oracle
 implicit = marginal_oracles.message_passing_implicit
 shafer_shenoy = marginal_oracles.message_passing_shafer_shenoy
+
+
+def DeterministicConstraint(fine: Any, coarse: Any, mapping: Any) -> Constraint:  # noqa: N802 - a class of mbi's
+    """Return the constraint that one attribute is a function of another."""
+    codes = np.asarray(mapping)
+    return Constraint(Domain([fine, coarse], [codes.size, int(codes.max()) + 1]), mapping=codes)
 
 
 def coarsen(factor: Factor, constraint: Constraint) -> Factor:

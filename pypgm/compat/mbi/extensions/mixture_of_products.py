@@ -13,7 +13,7 @@ from pypgm._base.numeric import numpy_seed
 from pypgm.compat.mbi._engine import Bridge, finished
 from pypgm.compat.mbi._losses import loss_and_total, stated_loss
 from pypgm.compat.mbi.dataset import Dataset
-from pypgm.compat.mbi.domain import Attribute, Clique, Domain
+from pypgm.compat.mbi.domain import Attribute, Clique, Domain, every_spelling
 from pypgm.compat.mbi.factor import Factor
 from pypgm.compat.mbi.marginal_loss import MarginalLossFn
 
@@ -21,6 +21,7 @@ Tables = dict[Any, NDArray[np.float64]]
 _EVERY = 50  # iterations between calls of a callback
 
 
+@every_spelling
 class MixtureOfProducts:
     """Records of several kinds, equally many of each; in a kind the attributes are independent."""
 
@@ -58,6 +59,10 @@ class MixtureOfProducts:
         domain = self.domain.project(attributes)
         values = _contracted(np.full(self.num_components, self.total / self.num_components), self.products, domain)
         return Factor(domain, values)
+
+    def datavector(self, flatten: bool = True) -> NDArray[np.float64]:
+        """Return the table of all attributes, in counts."""
+        return self.project(self.domain.attributes).datavector(flatten)
 
     def synthetic_data(self, rows: int | None = None) -> Dataset:
         """Return independent draws."""
@@ -163,6 +168,20 @@ class MixtureOfProductsEstimator:
         return best
 
     precompile = finished
+
+
+def mixture_of_products(
+    domain: Domain,
+    loss_fn: Any,
+    *,
+    known_total: float | None = None,
+    mixture_components: int = 100,
+    iters: int = 2500,
+    alpha: float = 0.1,
+) -> MixtureOfProducts:
+    """Return the mixture of least loss, by the name of mbi before 2.0, which did not use `alpha` either."""
+    del alpha
+    return MixtureOfProductsEstimator(num_components=mixture_components).estimate(domain, loss_fn, known_total, iters)
 
 
 def _slopes(model: MixtureOfProducts, cliques: list[Clique], gradient: Callable[[Tables], Tables]) -> Tables:

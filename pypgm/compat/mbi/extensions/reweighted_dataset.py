@@ -63,3 +63,8 @@ class ReweightedDatasetEstimator:
         return records
 
     precompile = finished
+
+
+def public_support(domain: Domain, loss_fn: Any, *, public_data: Any, known_total: float | None = None) -> JaxDataset:
+    """Return the public records with weights of least loss, by the name of mbi before 2.0."""
+    return ReweightedDatasetEstimator(public_data).estimate(domain, loss_fn, known_total)
