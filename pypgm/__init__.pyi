@@ -9,6 +9,7 @@ from pypgm import workloads as workloads
 from pypgm._core import __version__ as __version__
 from pypgm._core import build_info as build_info
 from pypgm._synthesize import synthesize as synthesize
+from pypgm._synthesizer import Synthesizer as Synthesizer
 from pypgm.clique_vector import CliqueVector as CliqueVector
 from pypgm.comparison import compare as compare
 from pypgm.data import Dataset as Dataset

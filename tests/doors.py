@@ -216,14 +216,14 @@ def by_learner(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:
 def by_smartnoise(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:
     synthesizer = smartnoise.Synthesizer(1.0, 1e-9, schema=schema, **RELEASE)
     synthesizer.fit(make(raw))
-    return synthesizer.release
+    return synthesizer.release_
 
 
 def by_sdv(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:
     metadata = {"columns": {name: {"sdtype": "categorical"} for name in NAMES}}
     synthesizer = sdv.Synthesizer(metadata, 1.0, 1e-9, schema=schema, **RELEASE)
     synthesizer.fit(make(raw))
-    return synthesizer.release
+    return synthesizer.release_
 
 
 def object_rows(raw: Raw) -> Any:

@@ -1,49 +1,44 @@
-"""Base of synthesizers in the style of other packages: first fitted, then sampled."""
+"""Base of synthesizers in the style of other packages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import pypgm
+import numpy as np
+
 from pypgm._base.numeric import numpy_seed
+from pypgm._synthesizer import Synthesizer
 from pypgm.data.draft.column import share_of_each
 from pypgm.data.draft.typed import draft_text, typed_draft
-from pypgm.data.schema.schema import SchemaLike, as_any_schema
+from pypgm.data.schema.schema import Schema, SchemaLike, as_any_schema
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
+from pypgm.privacy.rational import Number
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from pypgm.graphs.evidence import Evidence
+
+Source: TypeAlias = np.random.Generator | int | None
 
 
-class TableSynthesizer:
-    """A mechanism of pypgm that is fitted once and sampled as often as needed.
+class TableSynthesizer(Synthesizer):
+    """A `pypgm.Synthesizer` with a default guarantee, which finds the values of columns without bounds privately.
 
     Parameters
     ----------
-    epsilon, delta : float
+    epsilon, delta : number
         The guarantee for the presence of one person; epsilon in natural logs.
-    schema : schema, mapping or path, optional
-        Public knowledge of the columns, as `pypgm.synthesize` takes it.
-    bounds : mapping of str to sequence, optional
-        Without a schema: the lowest and the highest value of each column of numbers or dates; for other columns a list
-        of all values, which are otherwise found privately.
     **options
-        Options of `pypgm.synthesize`, such as ``mechanism``, ``neighbours`` and ``workload``.
+        ``schema``, ``bounds`` and the other parameters of `pypgm.Synthesizer`.
     """
 
-    _release: pypgm.Release[Any] | None = None
+    def __init__(self, epsilon: Number = 1.0, delta: Number = 1e-9, **options: Any) -> None:
+        super().__init__(epsilon, delta, **options)
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-9,
-        *,
-        schema: SchemaLike | None = None,
-        bounds: Mapping[str, Sequence[Any]] | None = None,
-        **options: Any,
-    ) -> None:
-        self.epsilon, self.delta, self.schema, self.bounds, self.options = epsilon, delta, schema, bounds, options
-
-    def _fit(self, frame: Frame, schema: SchemaLike | None, listed: Iterable[str], ids: Iterable[str]) -> None:
+    def _fit(self, frame: Frame, schema: SchemaLike | None, listed: Iterable[str], ids: Iterable[str]) -> Self:
         """Make the release; values of `listed` columns without bounds are found privately, `ids` are never read."""
         schema = self.schema if schema is None else schema
         if schema is None:
@@ -57,18 +52,17 @@ class TableSynthesizer:
             if left:
                 needed = f"a schema, or bounds of {', '.join(map(repr, left))}"
                 raise ValueError(f"fit needs {needed}. The draft of one, to be completed:\n{draft_text(draft)}")
-            schema = pypgm.Schema.from_dict(draft)
+            schema = Schema.from_dict(draft)
         schema = as_any_schema(schema)
         if isinstance(frame, dict) and not frame:  # a table without rows has no columns here
             frame = {name: [] for name in schema.provisional.reading}
-        self._release = pypgm.synthesize(frame, schema, self.epsilon, self.delta, **self.options)
+        return self._spend(frame, schema)
 
-    @property
-    def release(self) -> pypgm.Release[Any]:
-        """The release of the last fit; ``ValueError`` before."""
-        if self._release is None:
-            raise ValueError("records can be drawn after fit")
-        return self._release
+    def _sampled(self, rows: int | None, conditions: Evidence | None = None, rng: Source = None) -> Frame:
+        """Return records; without `rng` from the random state of NumPy, which users of these packages seed."""
+        return Synthesizer.sample(self, rows, conditions, rng=numpy_seed() if rng is None else rng)
 
-    def _sampled(self, rows: int | None, evidence: Mapping[str, Any] | None = None) -> Frame:
-        return self.release.to_frame(rows, numpy_seed(), evidence=evidence)
+    def fit_sample(self, data: Any, *ignore: Any, **options: Any) -> Any:
+        """Fit the table, and return about as many records as it has: their exact number is private."""
+        self.fit(data, *ignore, **options)
+        return self.sample(None)

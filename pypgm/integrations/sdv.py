@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pypgm
 from pypgm.data.sources.frames import Frame
-from pypgm.integrations._synthesizer import TableSynthesizer
+from pypgm.integrations._synthesizer import Source, TableSynthesizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["Synthesizer"]
 
@@ -37,32 +42,27 @@ class Synthesizer(TableSynthesizer):
     5
     """
 
+    _of_schema = TableSynthesizer._of_schema | {"metadata"}
+
     def __init__(self, metadata: Any, *budget: Any, **options: Any) -> None:
         super().__init__(*budget, **options)
         self.metadata = metadata
-        description: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
-        tables = [*description.get("tables", {"": description}).values()]
-        if len(tables) != 1 or "columns" not in tables[0]:
-            raise ValueError(f"metadata needs one table with columns, got {len(tables)}")
-        self._kinds = {name: column.get("sdtype", "unknown") for name, column in tables[0]["columns"].items()}
+        _kinds(metadata)
 
     def get_metadata(self) -> Any:
         """Return the metadata unchanged."""
         return self.metadata
 
-    def fit(self, data: Frame) -> None:
+    def fit(self, data: Frame, y: None = None) -> Self:
         """Spend the budget on a table."""
-        listed = [name for name, kind in self._kinds.items() if kind == "categorical"]
-        self._fit(data, None, listed, [name for name, kind in self._kinds.items() if kind not in _READ])
+        del y
+        kinds = _kinds(self.metadata)
+        listed = [name for name, kind in kinds.items() if kind == "categorical"]
+        return self._fit(data, None, listed, [name for name, kind in kinds.items() if kind not in _READ])
 
-    def sample(self, num_rows: int | None = None) -> Frame:
+    def sample(self, num_rows: int | None = None, conditions: Evidence | None = None, *, rng: Source = None) -> Frame:
         """Return records, in the library and with the types of the table; by default about as many as it had."""
-        return self._sampled(num_rows)
-
-    def fit_sample(self, data: Frame) -> Frame:
-        """Fit the table, and return about as many records as it has: their exact number is private."""
-        self.fit(data)
-        return self.sample()
+        return self._sampled(num_rows, conditions, rng)
 
     def sample_from_conditions(self, conditions: Iterable[Any]) -> Frame:
         """Return records that meet conditions, distributed as the model's records that meet them; no draw is rejected.
@@ -82,7 +82,7 @@ class Synthesizer(TableSynthesizer):
 
     def save(self, filepath: str | os.PathLike[str]) -> None:
         """Write the release, which `pypgm.load` reads; metadata and options are not in it."""
-        self.release.save(filepath)
+        self._fitted.save(filepath)
 
     @classmethod
     def load(cls, filepath: str | os.PathLike[str]) -> Synthesizer:
@@ -91,5 +91,14 @@ class Synthesizer(TableSynthesizer):
         release = pypgm.load(filepath)
         if not isinstance(release, pypgm.Release):
             raise ValueError(f"load needs a release with its schema, got a {type(release).__name__}")  # noqa: TRY004
-        made._release = release
+        made.release_ = release
         return made
+
+
+def _kinds(metadata: Any) -> dict[str, str]:
+    """Return the kind of each column of metadata."""
+    description: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
+    tables = [*description.get("tables", {"": description}).values()]
+    if len(tables) != 1 or "columns" not in tables[0]:
+        raise ValueError(f"metadata needs one table with columns, got {len(tables)}")
+    return {name: column.get("sdtype", "unknown") for name, column in tables[0]["columns"].items()}

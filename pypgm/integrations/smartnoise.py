@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.numeric import numpy_seed
+from pypgm._base.numeric import as_generator, numpy_seed
 from pypgm.data.schema.schema import SchemaLike, as_schema
-from pypgm.integrations._synthesizer import TableSynthesizer
+from pypgm.integrations._synthesizer import Source, TableSynthesizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["Synthesizer"]
 
@@ -42,7 +47,7 @@ class Synthesizer(TableSynthesizer):
         continuous_columns: Sequence[Any] = (),
         preprocessor_eps: float = 0.0,
         nullable: bool = False,
-    ) -> None:
+    ) -> Self:
         """Spend the budget on a table: a data frame, an array, or a list of rows, with columns "0", "1", ….
 
         Parameters
@@ -63,21 +68,17 @@ class Synthesizer(TableSynthesizer):
         self._dtype = data.dtype if isinstance(data, np.ndarray) else None
         self._is_frame = not isinstance(data, np.ndarray | list)
         listed = map(str, [*categorical_columns, *ordinal_columns])
-        self._fit(data if self._is_frame else _columns(data), transformer, listed, ())
+        return self._fit(data if self._is_frame else _columns(data), transformer, listed, ())
 
-    def sample(self, n_rows: int | None) -> Any:
+    def sample(self, n_rows: int | None = None, conditions: Evidence | None = None, *, rng: Source = None) -> Any:
         """Return records of the kind given to `fit`, frames in their library; by default as many as were counted."""
         if self._is_frame:
-            return self._sampled(n_rows)
-        release, seed = self.release, numpy_seed()
+            return self._sampled(n_rows, conditions, rng)
+        release, seed = self._fitted, as_generator(numpy_seed() if rng is None else rng)
         schema = as_schema(release.schema or release.model.domain)
-        rows = [*zip(*schema.decode(release.synthetic_data(n_rows, seed), seed).values(), strict=True)]
+        records = release.synthetic_data(n_rows, seed, evidence=conditions)
+        rows = [*zip(*schema.decode(records, seed).values(), strict=True)]
         return rows if self._dtype is None else np.array(rows, dtype=self._dtype)
-
-    def fit_sample(self, data: Any, *ignore: Any, **options: Any) -> Any:
-        """Fit the table, and return about as many records as it has: their exact number is private."""
-        self.fit(data, *ignore, **options)
-        return self.sample(None)
 
 
 def _columns(data: NDArray[Any] | list[Any]) -> dict[str, Any]:

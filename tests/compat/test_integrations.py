@@ -39,7 +39,7 @@ def test_the_table_of_smartnoise():
         assert (records.sex == value).mean() == pytest.approx((frame.sex == value).mean(), abs=0.03)
     young = records.sex[records.age < 50]
     assert (young == "F").mean() > 0.9
-    assert synthesizer.release.ledger.spent() > 0
+    assert synthesizer.release_.ledger.spent() > 0
     np.random.seed(0)  # noqa: NPY002
     first = synthesizer.sample(50)
     np.random.seed(0)  # noqa: NPY002
@@ -147,7 +147,7 @@ def test_rows_are_read_value_by_value():
     for given in ([*rows, (5, "a")], [(5, "a"), *rows], objects):
         synthesizer = smartnoise.Synthesizer(50.0, schema=schema, mechanism="mst")
         synthesizer.fit(given)
-        assert synthesizer.release.model.project("0").values[:2].min() > 250
+        assert synthesizer.release_.model.project("0").values[:2].min() > 250
     fields = np.array([("a", 1), ("b", 2)] * 300, dtype=[("x", "U1"), ("y", "i8")])
     drawn = smartnoise.Synthesizer(50.0, schema={"0": ["a", "b"], "1": [1, 2]}).fit_sample(fields)
     assert drawn.dtype == fields.dtype
@@ -163,4 +163,4 @@ def test_no_rows_are_a_table(rows):
     """Whether there is a record at all is as private as whether there is one more."""
     synthesizer = smartnoise.Synthesizer(1.0, schema={"0": ["a", "b"], "1": 3})
     synthesizer.fit(rows)
-    assert synthesizer.release.model.domain.attributes == ("0", "1")
+    assert synthesizer.release_.model.domain.attributes == ("0", "1")

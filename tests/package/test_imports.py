@@ -32,7 +32,7 @@ ORDER = [
     {"mechanisms", "planning"},
     {"io"},
     {"jobs"},
-    {"evaluation", "comparison", "_synthesize"},
+    {"evaluation", "comparison", "_synthesize", "_synthesizer"},
     {"compat"},
     {"integrations"},
     {"audit"},

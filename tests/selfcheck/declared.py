@@ -116,7 +116,7 @@ def _fitted(fit: Callable[..., Any], source: Any, **how: Any) -> Any:
     def noted(_: Any, schema: Any, *__: Any, **___: Any) -> None:
         made.append(schema)
 
-    with patch("pypgm.synthesize", noted):
+    with patch("pypgm._synthesizer.synthesize", noted):
         fit(source, **how)
     return made[0].to_dict()
 

@@ -212,7 +212,12 @@ def _graph(source: Any, fields: dict[str, Any], budget: Budget, privacy: Privacy
 
 def _fitted(synthesizer: Any, source: Any) -> Any:
     synthesizer.fit(source)
-    return synthesizer.release
+    return synthesizer.release_
+
+
+def _synthesizer(source: Any, fields: dict[str, Any], _: Budget, privacy: Privacy) -> Any:
+    options: dict[str, Any] = {"mechanism": "mst", "iterations": 2, "neighbours": privacy.neighbours}
+    return _fitted(pypgm.Synthesizer(_EPSILON, _DELTA, schema=fields, **options), source)
 
 
 def _smartnoise(source: Any, fields: dict[str, Any], _: Budget, privacy: Privacy) -> Any:
@@ -246,6 +251,7 @@ _OF_SMARTNOISE = tuple(f"pypgm.integrations.smartnoise.Synthesizer.{name}" for n
 
 DOORS: dict[str, Door] = {
     "synthesize": Door(("pypgm.synthesize",), _synthesized, _COLUMNS, tuple(RAW)),
+    "Synthesizer": Door(("pypgm.Synthesizer.fit",), _synthesizer, _LISTS),
     **{
         f"mechanisms.{name}": Door((f"pypgm.mechanisms.{name}",), partial(_mechanism, name), _LISTS)
         for name in mechanism_names()
