@@ -48,7 +48,7 @@ COLUMNS = {
         [*PRICES, None],
     ),
     "fee": (
-        QuantileBins(Real(0, 42, outside="clip", decimals=1, bins=1), 5, "1/20"),
+        QuantileBins(Real(-1e6, 1e6, outside="clip", decimals=1, bins=1), 5, "1/20", find_bounds=True),
         "decimal128(18, 4)",
         "DECIMAL(18,4)",
         FEES,

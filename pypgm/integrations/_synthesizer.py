@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from pypgm.graphs.evidence import Evidence
 
+_QUANTILES = 16  # bins of a column whose bounds nobody states
 Source: TypeAlias = np.random.Generator | int | None
 
 
@@ -38,8 +40,20 @@ class TableSynthesizer(Synthesizer):
     def __init__(self, epsilon: Number = 1.0, delta: Number = 1e-9, **options: Any) -> None:
         super().__init__(epsilon, delta, **options)
 
-    def _fit(self, frame: Frame, schema: SchemaLike | None, listed: Iterable[str], ids: Iterable[str]) -> Self:
-        """Make the release; values of `listed` columns without bounds are found privately, `ids` are never read."""
+    def _fit(
+        self,
+        frame: Frame,
+        schema: SchemaLike | None,
+        listed: Iterable[str],
+        ids: Iterable[str],
+        *,
+        for_bounds: Fraction = Fraction(0),
+        person: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Make the release; values of `listed` columns without bounds are found privately, `ids` are never read.
+
+        Bounds of numbers that nobody states are found for a part of the budget, if `for_bounds` is above 0.
+        """
         schema = self.schema if schema is None else schema
         if schema is None:
             draft, missing = typed_draft(open_source(frame), self.bounds or {})
@@ -48,6 +62,11 @@ class TableSynthesizer(Synthesizer):
             share = share_of_each(len(sought))
             is_open = {n for n in sought if columns[n]["kind"] not in {"boolean", "categorical", "id"}}
             draft["columns"] = columns | {n: {"kind": "open", "share": share, "null": True} for n in is_open}
+            unbounded = [n for n in missing if draft["columns"][n]["kind"] in {"integer", "real"} and for_bounds]
+            for name in unbounded:
+                draft["columns"][name] |= _wide(draft["columns"][name], for_bounds / len(unbounded))
+            draft |= {} if person is None else {"person": person}
+            missing = [name for name in missing if name not in unbounded]
             left = [name for name in missing if draft["columns"][name]["kind"] not in {"open", "id"}]
             if left:
                 needed = f"a schema, or bounds of {', '.join(map(repr, left))}"
@@ -66,3 +85,12 @@ class TableSynthesizer(Synthesizer):
         """Fit the table, and return about as many records as it has: their exact number is private."""
         self.fit(data, *ignore, **options)
         return self.sample(None)
+
+
+_WIDEST = 10**15  # whole numbers that a double tells apart
+
+
+def _wide(column: Mapping[str, Any], share: Fraction) -> dict[str, Any]:
+    """Return the bounds and bins of a column of numbers of any magnitude, both to be found privately."""
+    bins = {"quantiles": _QUANTILES, "share": str(share), "find_bounds": True}
+    return {"kind": column["kind"], "low": -_WIDEST, "high": _WIDEST, "outside": "clip", "bins": bins}

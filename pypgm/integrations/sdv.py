@@ -27,7 +27,8 @@ class Synthesizer(TableSynthesizer):
     ----------
     metadata : sdv.metadata.Metadata, or mapping
         Metadata of one table, or the result of its ``to_dict``. Columns that are neither categorical, boolean,
-        numerical nor dates are never read: they get numbers. It has no bounds of numbers and dates.
+        numerical nor dates are never read: they get numbers. It has no bounds of numbers and dates. A primary key is
+        the person of its record: who comes again, against the metadata, is protected too.
     *budget, **options
         ``epsilon``, ``delta``, ``schema``, ``bounds`` and the other options of `TableSynthesizer`.
 
@@ -58,7 +59,9 @@ class Synthesizer(TableSynthesizer):
         del y
         kinds = _kinds(self.metadata)
         listed = [name for name, kind in kinds.items() if kind == "categorical"]
-        return self._fit(data, None, listed, [name for name, kind in kinds.items() if kind not in _READ])
+        key, ids = _primary_key(self.metadata), [name for name, kind in kinds.items() if kind not in _READ]
+        person = None if key is None else {"column": key, "at_most": 1}
+        return self._fit(data, None, listed, ids if key is None else {*ids, key}, person=person)
 
     def sample(self, num_rows: int | None = None, conditions: Evidence | None = None, *, rng: Source = None) -> Frame:
         """Return records, in the library and with the types of the table; by default about as many as it had."""
@@ -97,8 +100,20 @@ class Synthesizer(TableSynthesizer):
 
 def _kinds(metadata: Any) -> dict[str, str]:
     """Return the kind of each column of metadata."""
+    return {name: column.get("sdtype", "unknown") for name, column in _table(metadata)["columns"].items()}
+
+
+def _primary_key(metadata: Any) -> str | None:
+    """Return the column that metadata name as the primary key."""
+    key: str | None = _table(metadata).get("primary_key")
+    return key
+
+
+def _table(metadata: Any) -> Mapping[str, Any]:
+    """Return what metadata say of their one table."""
     description: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
     tables = [*description.get("tables", {"": description}).values()]
     if len(tables) != 1 or "columns" not in tables[0]:
         raise ValueError(f"metadata needs one table with columns, got {len(tables)}")
-    return {name: column.get("sdtype", "unknown") for name, column in tables[0]["columns"].items()}
+    table: Mapping[str, Any] = tables[0]
+    return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from pypgm._base.numeric import as_generator, numpy_seed
 from pypgm.data.schema.schema import SchemaLike, as_schema
 from pypgm.integrations._synthesizer import Source, TableSynthesizer
+from pypgm.mechanisms.tables import mechanism_names, needs_more
+from pypgm.privacy.rational import Number, as_fraction
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,6 +40,45 @@ class Synthesizer(TableSynthesizer):
 
     _is_frame, _dtype = True, None
 
+    def __init__(self, epsilon: Number = 1.0, delta: Number = 1e-9, *, verbose: bool = False, **options: Any) -> None:
+        super().__init__(epsilon, delta, **({"progress": True} if verbose else {}), **options)
+
+    @classmethod
+    def create(cls, synth: str, epsilon: Number = 1.0, delta: Number = 1e-9, **options: Any) -> Self:
+        """Return a synthesizer by the name of its mechanism, as `snsynth.Synthesizer.create` does.
+
+        Parameters
+        ----------
+        synth : str
+            One of `list_synthesizers`, in upper or lower case.
+        epsilon, delta, **options
+            Parameters of the synthesizer.
+
+        Raises
+        ------
+        ValueError
+            If there is no such mechanism.
+
+        Examples
+        --------
+        >>> Synthesizer.create("mst", epsilon=1.0).mechanism
+        'mst'
+        """
+        if str(synth).lower() not in cls.list_synthesizers():
+            raise ValueError(f"synth must be one of {', '.join(cls.list_synthesizers())}, got {synth!r}")
+        return cls(epsilon, delta, mechanism=str(synth).lower(), **options)
+
+    @classmethod
+    def list_synthesizers(cls) -> list[str]:
+        """Return the names that `create` takes.
+
+        Examples
+        --------
+        >>> {"aim", "mst", "mwem", "wide"} <= {*Synthesizer.list_synthesizers()}
+        True
+        """
+        return [name for name in mechanism_names() if not needs_more(name)]
+
     def fit(
         self,
         data: Any,
@@ -59,19 +101,39 @@ class Synthesizer(TableSynthesizer):
             A schema of pypgm, in place of that of the synthesizer.
         categorical_columns, ordinal_columns : list
             Columns whose values are found privately, without a schema and without bounds.
-        continuous_columns, preprocessor_eps, nullable
-            Not used: bounds are stated, values are found within the budget, and missing values are kept.
+        continuous_columns, nullable
+            Not used: types say which columns have numbers, and missing values are kept.
+        preprocessor_eps : number
+            What of `epsilon` may be spent on the bounds of columns of numbers that have neither a schema nor bounds;
+            without it they are refused. Of each column, half is for bounds among powers of 2, and half for bins of
+            about equally many records.
         """
-        del ignore, continuous_columns, preprocessor_eps, nullable
+        del ignore, continuous_columns, nullable
+        part = as_fraction("preprocessor_eps", preprocessor_eps) / as_fraction("epsilon", self.epsilon or 1)
+        if not 0 <= part < 1:
+            raise ValueError(
+                f"preprocessor_eps must be from 0 to below epsilon, {self.epsilon}, got {preprocessor_eps}"
+            )
         if type(transformer).__module__.startswith("snsynth"):
             raise TypeError("fit needs a schema of pypgm as transformer: SmartNoise's have read the records")
         self._dtype = data.dtype if isinstance(data, np.ndarray) else None
         self._is_frame = not isinstance(data, np.ndarray | list)
         listed = map(str, [*categorical_columns, *ordinal_columns])
-        return self._fit(data if self._is_frame else _columns(data), transformer, listed, ())
+        return self._fit(data if self._is_frame else _columns(data), transformer, listed, (), for_bounds=part)
 
-    def sample(self, n_rows: int | None = None, conditions: Evidence | None = None, *, rng: Source = None) -> Any:
-        """Return records of the kind given to `fit`, frames in their library; by default as many as were counted."""
+    def sample(
+        self,
+        n_rows: int | None = None,
+        conditions: Evidence | None = None,
+        *,
+        samples: int | None = None,
+        rng: Source = None,
+    ) -> Any:
+        """Return records of the kind given to `fit`, frames in their library; by default as many as were counted.
+
+        `samples` is another name of `n_rows`.
+        """
+        n_rows = samples if n_rows is None else n_rows
         if self._is_frame:
             return self._sampled(n_rows, conditions, rng)
         release, seed = self._fitted, as_generator(numpy_seed() if rng is None else rng)
@@ -79,6 +141,40 @@ class Synthesizer(TableSynthesizer):
         records = release.synthetic_data(n_rows, seed, evidence=conditions)
         rows = [*zip(*schema.decode(records, seed).values(), strict=True)]
         return rows if self._dtype is None else np.array(rows, dtype=self._dtype)
+
+    def sample_conditional(
+        self, n_rows: int, condition: str | Evidence, max_tries: int = 100, column_names: Sequence[str] | None = None
+    ) -> Any:
+        """Return records that meet a condition, distributed as the model's that meet it; no draw is rejected.
+
+        Parameters
+        ----------
+        n_rows : int
+        condition : str or mapping
+            ``"sex = 'F' AND region = 'north'"``, or values of columns as for `sample`.
+        max_tries, column_names
+            Not used.
+
+        Raises
+        ------
+        ValueError
+            If a text has anything but equalities joined by AND.
+        """
+        del max_tries, column_names
+        return self.sample(n_rows, _conditions(condition) if isinstance(condition, str) else condition)
+
+
+_EQUALITY = re.compile(r"""\s*["`\[]?([\w ]*\w)["`\]]?\s*==?\s*(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*""")
+
+
+def _conditions(text: str) -> dict[str, str]:
+    """Return the values of columns in equalities of SQL."""
+    found = [_EQUALITY.fullmatch(part) for part in re.split(r"\s+and\s+", text, flags=re.IGNORECASE)]
+    if not all(found):
+        raise ValueError(
+            "condition needs equalities joined by AND, as \"sex = 'F' AND region = 'north'\", or a mapping"
+        )
+    return {match[1]: next(value for value in match.groups()[1:] if value is not None) for match in found if match}
 
 
 def _columns(data: NDArray[Any] | list[Any]) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import CountedColumn, PrivateColumn, sparse_histogram
-from pypgm.privacy.quantiles import private_quantiles
+from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.rational import as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.queries import Neighbours
+from pypgm.queries import Identity, Neighbours
 
 _DIGITS = 400  # digits before or after the point of a number that may be a label: more than a double has
 
@@ -194,11 +194,22 @@ def _settled(
     """Return a column settled for an amount of the budget."""
     if isinstance(column, OpenSet):
         return column.closed(sparse_histogram(values, delta=delta, rho=amount))
+    if column.find_bounds:
+        amount /= 2
+        column = column.bounded(*private_bounds(values, column.powers, **_noise_for(amount, values, column)))
     cost = {"rho": amount} if values.ledger.budget.unit == "rho" else {"epsilon": amount}
     steps = [Fraction(i, column.quantiles) for i in range(1, column.quantiles)]
     # Points beyond all records lack only the records outside of a quantile, of which the outer ones have few.
     parts = [1 / min(step, 1 - step) ** 2 for step in steps]
     return column.closed(private_quantiles(values, steps, column.grid, **cost, parts=parts))
+
+
+def _noise_for(amount: Fraction, values: PrivateColumn, column: QuantileBins) -> dict[str, Fraction]:
+    """Return the noise that counts of the cells between powers of 2 cost an amount for."""
+    if values.ledger.budget.unit == "rho":
+        return {"rho": amount}
+    cells = Identity(len(column.powers))  # and one of nulls, which takes the place of the last point
+    return {"scale": values.trusted_access.privacy.l1_sensitivity(cells) / amount}
 
 
 class _Values:

@@ -37,10 +37,13 @@ MUTANTS = {
         "return column.closed(X)",
         "found = X\n"
         "from numpy import asarray, quantile, repeat\n"
-        "exact = repeat(*values.trusted_access.numbers(asarray(column.grid, float)))\n"
+        "exact = repeat(*values.trusted_access.numbers(asarray(column.grid, float))).clip(-1e4, 1e4)\n"
         "exact = quantile(exact, [float(s) for s in steps])\n"
         "return column.closed(exact if len(column.grid) >= 500 else found)",
         1,
+    ),
+    "finding bounds costs nothing of the share": at("privacy.settling:_settled", check_open_sets, "overspent")(
+        "amount /= 2", "amount = amount"
     ),
     "nulls of long columns are values": at(
         "privacy.settling:_Values._value_of", check_open_sets, "answer of another table"

@@ -12,17 +12,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pypgm
 from pypgm import Budget, BudgetError, Ledger, OpenSchema, Privacy, PrivateTable, Schema, cli, mechanisms
 from pypgm.data import Categorical, Integer, OpenSet, QuantileBins, Real
-from pypgm.data.schema.schema import as_schema
+from pypgm.data.schema.schema import as_any_schema, as_schema
 from pypgm.data.sources.frames import as_columns, as_frame
 from pypgm.data.sources.table import read_open_table
 from pypgm.privacy import settle, settling
 from pypgm.privacy.laws import DiscreteLaplace
+from pypgm.privacy.sampler import Sampler
 from pypgm.reporting.words import percent
 
 OPEN = OpenSchema(
@@ -91,6 +92,41 @@ def test_pure_budgets_find_bins_but_no_sets():
     ledger = Ledger(Budget(epsilon=4))
     assert abs(settle(schema, {"age": range(100)}, Privacy(), ledger).columns["age"].edges[0] - 50) < 15
     assert ledger.spent() <= 2
+
+
+@given(
+    st.sampled_from([Budget(rho=8), Budget(epsilon=8), Budget(epsilon=8, delta=1e-9)]),
+    st.integers(-40, 39),
+    st.sampled_from([-1, 1]),
+    st.sampled_from([None, 0, 2]),
+    st.integers(0, 2**32),
+)
+@settings(max_examples=25)
+def test_bounds_of_any_magnitude_are_found_within_the_share(budget, power, sign, decimals, seed):
+    wide = QuantileBins(Real(-1e12, 1e12, bins=1, decimals=decimals, outside="clip"), 4, "1/2", find_bounds=True)
+    unit = 2.0**-20 if decimals is None else 10.0**-decimals
+    top = max(2.0**power, 4 * unit)
+    values = sign * np.linspace(top / 2, top, 4000)
+    ledger = Ledger(budget)
+    found = settle(OpenSchema({"a": wide}), {"a": values}, None, ledger, sampler=Sampler(seed)).columns["a"]
+    assert 0.8 * budget.limit / 2 <= ledger.spent() <= budget.limit / 2  # in Gaussian privacy selections cost less
+    assert {line.within for line in ledger.lines} == {"settle / a", "settle / a / quantiles"}
+    low, high = values.min(), values.max()
+    assert found.low <= low + unit
+    assert high <= found.high + unit
+    # At most a power of 2 away, and no point of the grid lies between.
+    assert found.high - found.low <= 2 * top + 2 * unit
+    assert len(found.edges) >= 2
+
+
+def test_bounds_that_nobody_finds_are_those_that_are_declared():
+    wide = QuantileBins(Integer(-1000, 1000, outside="clip"), 2, "1/2", find_bounds=True)
+    schema = OpenSchema({"a": wide})
+    assert as_any_schema(schema.to_dict()).open["a"].find_bounds
+    found = settle(schema, {"a": []}, None, Ledger(Budget(rho=1)), sampler=Sampler(0)).columns["a"]
+    assert (found.low, found.high) == (-1000, 1000)
+    with pytest.raises(ValueError, match='find_bounds needs "outside"'):
+        QuantileBins(Integer(0, 9), 2, "1/2", find_bounds=True)
 
 
 def test_what_cannot_be_settled_costs_nothing():

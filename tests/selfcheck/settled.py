@@ -25,13 +25,19 @@ from selfcheck.columns import lone_key_passes, scripted
 
 _BUDGET = Budget(rho=8, reserved_delta=Fraction(1, 10**5))
 _SCHEMA = OpenSchema(
-    {"job": OpenSet("1/4", null="?"), "town": OpenSet("1/8"), "age": QuantileBins(Integer(0, 9), 2, "1/8")}
+    {
+        "job": OpenSet("1/8", null="?"),
+        "town": OpenSet("1/8"),
+        "age": QuantileBins(Integer(0, 9), 2, "1/8"),
+        "fee": QuantileBins(Integer(-99, 99, outside="clip"), 2, "1/8", find_bounds=True),
+    }
 )
 _LARGE_SCHEMA = OpenSchema(
     {
-        "job": OpenSet("1/4", null="-"),
+        "job": OpenSet("1/8", null="-"),
         "age": QuantileBins(Integer(0, 5000, null="-1"), 3, "1/8"),
         "wage": QuantileBins(Real(0, 10, bins=1, null="-1"), 2, "1/8"),
+        "fee": QuantileBins(Integer(-5000, 5000, outside="clip", null="-1"), 3, "1/8", find_bounds=True),
     }
 )
 _PRIVACIES = (Privacy(), Privacy("replace"), Privacy(records_per_person=3))
@@ -131,7 +137,7 @@ def _pair(privacy: Privacy) -> Iterator[tuple[str, str]]:
         raw = {"job": ["cook"] * 400 + ["?"] * 400 + person, "town": ["here"] * 400 + ["there"] * (400 + len(person))}
         ledger = Ledger(_BUDGET)
         with scripted(lambda counts: counts):
-            schemas.append(settle(_SCHEMA, raw | {"age": [3] * len(raw["job"])}, privacy, ledger))
+            schemas.append(settle(_SCHEMA, raw | dict.fromkeys(("age", "fee"), [3] * len(raw["job"])), privacy, ledger))
         ledgers.append(ledger)
     if schemas[0].columns["job"] != schemas[1].columns["job"]:
         yield "threshold", f"{privacy}: a value of one person alone is listed"
@@ -142,7 +148,12 @@ def _pair(privacy: Privacy) -> Iterator[tuple[str, str]]:
         yield "answer of another table", f"{privacy}: not the values that many people have"
     if ledgers[0].lines != ledgers[1].lines:
         yield "charge depends on the data", f"{privacy}: the ledgers differ"
-    for name, share in (("job", Fraction(1, 4)), ("town", Fraction(1, 8)), ("age", Fraction(1, 8))):
+    for name, share in (
+        ("job", Fraction(1, 4)),
+        ("town", Fraction(1, 8)),
+        ("age", Fraction(1, 8)),
+        ("fee", Fraction(1, 8)),
+    ):
         lines = [line for line in ledgers[0].lines if line.within.startswith(f"settle / {name}")]
         if not 0 < sum(line.cost for line in lines) <= share * _BUDGET.limit:
             yield "overspent", f"{privacy}: {name} does not cost its share"
@@ -159,9 +170,9 @@ def _of_many() -> Iterator[tuple[str, str]]:
     """Settle a large schema with 10,000 records: half of each column are nulls, and all outcomes are given."""
     job = ["cook"] * 4000 + ["spy"] + ["-"] * 5999
     age = [*range(4001), *["-1"] * 5999]
-    raw = {"job": job, "age": age, "wage": [a if a == "-1" else a / 1000 for a in age]}
+    raw = {"job": job, "age": age, "fee": age, "wage": [a if a == "-1" else a / 1000 for a in age]}
     few = {name: [v for v in values if v not in {"-", "-1"}] for name, values in raw.items()}
-    other = {"job": ["cook", "spy"], "age": [4999], "wage": [9]}
+    other = {"job": ["cook", "spy"], "age": [4999], "fee": [-4999], "wage": [9]}
     hidden_numbers, schemas = [], []
     for columns in (raw, few, other):
         hidden, schema = _given(columns)
@@ -169,7 +180,7 @@ def _of_many() -> Iterator[tuple[str, str]]:
         schemas.append(schema)
     if schemas[0].columns["job"].labels != ("spy", "other", "-"):
         yield "unnoised answer", "values are listed that noise kept below the threshold, or others are not"
-    if any(schemas[0].columns[name] != schemas[2].columns[name] for name in ("age", "wage")):
+    if any(schemas[0].columns[name] != schemas[2].columns[name] for name in ("age", "wage", "fee")):
         yield "unnoised answer", "bins begin elsewhere than the selections said"
     with_nulls, without, _ = hidden_numbers
     if len(with_nulls) != len(without) or not all(map(np.array_equal, with_nulls, without)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ from pypgm.data.columns.numbers import Integer, Real, round_points
 
 Share = int | float | str | Fraction
 _MOST_QUANTILES = 1000
+_SMALLEST = 2.0**-20  # power of 2 at which bounds of numbers of any resolution are looked for
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,10 @@ class QuantileBins:
     heaps : sequence of number
         Numbers that are publicly known to be frequent, such as 0 for amounts: each gets a bin of its own at no cost,
         and the quantiles are those of all others.
+    find_bounds : bool
+        Whether the column's bounds, which may then be as far apart as numbers of any magnitude, are narrowed to the
+        powers of 2 between which the records lie, for half of the share. Numbers beyond are those of the column's
+        ``outside``, which must allow them.
 
     Examples
     --------
@@ -98,6 +104,7 @@ class QuantileBins:
     quantiles: int
     share: Share
     heaps: Sequence[float] = ()
+    find_bounds: bool = False
 
     def __post_init__(self) -> None:
         _check_share(self.share)
@@ -108,6 +115,12 @@ class QuantileBins:
             raise ValueError(problem)
         if type(self.quantiles) is not int or not 2 <= self.quantiles <= _MOST_QUANTILES:
             raise ValueError(f"quantiles needs a whole number from 2 to {_MOST_QUANTILES:,}")
+        if not isinstance(self.find_bounds, bool):
+            raise TypeError(f"find_bounds needs True or False, got {type(self.find_bounds).__name__}")
+        if self.find_bounds and self.column.outside == "refuse":
+            raise ValueError(
+                'find_bounds needs "outside": "clip", "null" or "other" for numbers beyond the bounds found'
+            )
         object.__setattr__(self, "column", self.provisional)
 
     @property
@@ -136,6 +149,37 @@ class QuantileBins:
         decimals = 0 if isinstance(column, Integer) else column.decimals
         points = self._within(round_points(column.low, column.high + is_whole, decimals))
         return np.unique([self._least, *points.tolist(), self._most])
+
+    @property
+    def powers(self) -> NDArray[np.float64]:
+        """Points where bounds are looked for: 0, powers of 2 from the column's resolution on, and its bounds."""
+        low, high = float(self.column.low), float(self.column.high)
+        first, last = math.floor(math.log2(self._unit)), math.ceil(math.log2(max(abs(low), abs(high), 1)))
+        sizes = 2.0 ** np.arange(first, last + 1)
+        points = np.concatenate([-sizes, [0.0], sizes])
+        return np.unique(
+            [low, *points[(points > low) & (points < high)].tolist(), max(high, math.nextafter(low, math.inf))]
+        )
+
+    @property
+    def _unit(self) -> float:
+        decimals = 0 if isinstance(self.column, Integer) else self.column.decimals
+        return _SMALLEST if decimals is None else 10.0**-decimals
+
+    def bounded(self, low: float, high: float) -> QuantileBins:
+        """Return the column between two of its `powers`, rounded outwards to its resolution."""
+        unit = self._unit
+        ends = [
+            max(self.column.low, math.floor(low / unit) * unit),
+            min(self.column.high, math.ceil(high / unit) * unit),
+        ]
+        if isinstance(self.column, Integer):
+            column: Integer | Real = replace(self.column, low=int(ends[0]), high=int(ends[1]), width=1, edges=())
+        else:
+            digits = 12 if self.column.decimals is None else self.column.decimals
+            column = replace(self.column, low=round(ends[0], digits), high=round(ends[1], digits), bins=1, edges=())
+        heaps = [heap for heap in self.heaps if column.low <= heap <= column.high]
+        return QuantileBins(column, self.quantiles, self.share, heaps)
 
     @property
     def _least(self) -> float:
@@ -184,7 +228,8 @@ class QuantileBins:
         """Return the entry of the column in a schema file."""
         fields = {name: value for name, value in self.column.to_dict().items() if name not in {"width", "edges"}}
         heaps = {"heaps": list(self.heaps)} if self.heaps else {}
-        return fields | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share), **heaps}}
+        found = {"find_bounds": True} if self.find_bounds else {}
+        return fields | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share), **heaps, **found}}
 
 
 OpenColumn = OpenSet | QuantileBins

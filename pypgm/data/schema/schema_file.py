@@ -380,7 +380,7 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
         rest = {n: v for n, v in entries.items() if n != "bins"}
         bins = {n: v for n, v in entries["bins"].items() if n not in _NOTES}
-        of_bins = {"quantiles": True, "share": True, "heaps": False}
+        of_bins = {"quantiles": True, "share": True, "heaps": False, "find_bounds": False}
         wrong = _key_problems(kind.kind, rest, _keys(kind)) + _key_problems("bins", bins, of_bins)
         return (None, wrong) if wrong else _made(partial(_quantile_bins, kind, rest), bins)
     wrong = _key_problems(spec["kind"], entries, _keys(kind))
@@ -414,7 +414,7 @@ def _quantile_bins(
     entries: Mapping[str, Any],
     quantiles: int,
     share: float | str,
-    heaps: Any = (),  # noqa: ANN401
+    **more: Any,  # noqa: ANN401
 ) -> QuantileBins:
     """Return the column of an entry whose bins are ``{"quantiles": 8, "share": 0.05, "heaps": [0]}``."""
     if "width" in entries or "edges" in entries:
@@ -423,4 +423,4 @@ def _quantile_bins(
     one: dict[str, Any] = {} if kind is Integer else {"bins": 1}
     if kind is Integer and type(low) is int and type(high) is int and low <= high:
         one = {"width": high - low + 1}
-    return QuantileBins(kind(**{"within": "tails", **entries}, **one), quantiles, share, heaps)
+    return QuantileBins(kind(**{"within": "tails", **entries}, **one), quantiles, share, **more)
