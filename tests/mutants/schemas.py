@@ -42,9 +42,6 @@ MUTANTS = {
         "return column.closed(exact if len(column.grid) >= 500 else found)",
         1,
     ),
-    "finding bounds costs nothing of the share": at("privacy.settling:_settled", check_open_sets, "overspent")(
-        "amount /= 2", "amount = amount"
-    ),
     "nulls of long columns are values": at(
         "privacy.settling:_Values._value_of", check_open_sets, "answer of another table"
     )("X in column.null_texts", "X in column.null_texts and len(self._values) < 5000"),
