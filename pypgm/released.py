@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from pypgm._base.html import Shown
@@ -114,3 +114,11 @@ class Released(Shown, Stored, Generic[Model_co]):
         It begins with the missing protection, by a schema drafted from the records or a budget that is too weak.
         """
         return self.promise.guarantee
+
+
+def _refuse(self: object, name: str, value: object) -> None:
+    del self, value
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+setattr(Released, "__setattr__", _refuse)  # noqa: B010 - a frozen dataclass with slots refuses new names by a TypeError

@@ -18,6 +18,7 @@ _MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_s
     "n_iter": "iterations",
     "max_iter": "iterations",
     "max_iterations": "iterations",
+    "rho": "budget",
     "verbose": "progress",
 }
 

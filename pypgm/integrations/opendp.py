@@ -1,8 +1,10 @@
-"""OpenDP: an estimator for its mechanisms, and the measurements in their releases."""
+"""OpenDP: mechanisms as its measurements, an estimator for its own, and the measurements in their releases."""
 
 from __future__ import annotations
 
 import importlib
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,99 @@ import numpy as np
 import pypgm
 from pypgm.compat import mbi
 from pypgm.compat.mbi._engine import Bridge
+from pypgm.data.schema.schema import SchemaLike, as_any_schema
+from pypgm.privacy.arguments import as_budget
+from pypgm.privacy.ledger_report import upward
+from pypgm.privacy.rational import Number
+from pypgm.queries import Neighbours
 
-__all__ = ["estimator", "measurements"]
+__all__ = ["estimator", "measurement", "measurements"]
+
+
+def measurement(
+    schema: SchemaLike,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    budget: pypgm.Budget | None = None,
+    neighbours: Neighbours = "add-remove",
+    **options: Any,
+) -> Any:
+    """Return a mechanism as a measurement of OpenDP, to be composed there with others.
+
+    It takes what `pypgm.synthesize` takes as a table, and returns its release. Its distance is the number of records
+    that two tables differ in: those of one table alone for "add-remove" (``symmetric_distance``), changed ones for
+    "replace" (``change_one_distance``). Its cost at distance 1 is the budget, which the ledger of the release never
+    exceeds; at greater distances it is that of groups. OpenDP's features "contrib" and "honest-but-curious" must be
+    enabled.
+
+    Parameters
+    ----------
+    schema : Schema, Domain, mapping or path
+        Without a person: distances are in records.
+    epsilon, delta, budget
+        The guarantee at distance 1: pure, approximate or in zCDP, which is the measure of its cost.
+    neighbours : {"add-remove", "replace"}
+    **options
+        Further arguments of `pypgm.synthesize`, such as ``mechanism``.
+
+    Returns
+    -------
+    opendp.Measurement
+        With a user-defined ``input_domain``, which ``Context.compositor(..., domain=)`` takes.
+
+    Raises
+    ------
+    ValueError
+        If the schema names a person, or the budget is out of range.
+
+    Examples
+    --------
+    >>> import opendp.prelude as dp  # doctest: +SKIP
+    >>> dp.enable_features("contrib", "honest-but-curious")  # doctest: +SKIP
+    >>> made = measurement({"sex": ["F", "M"]}, epsilon=1.0, mechanism="mwem")  # doctest: +SKIP
+    >>> made.map(2)  # doctest: +SKIP
+    2.0
+    """
+    import opendp.prelude as dp
+
+    known = as_any_schema(schema)
+    if known.person is not None:
+        raise ValueError("distances of OpenDP are in records: the schema of a measurement names no person")
+    whole = as_budget(epsilon, delta, budget)
+    measure, cost = _cost(dp, whole)
+    metric = dp.symmetric_distance() if neighbours == "add-remove" else dp.change_one_distance()
+    return dp.m.make_user_measurement(
+        dp.user_domain("tables of pypgm", lambda _: True),
+        metric,
+        measure,
+        lambda table: pypgm.synthesize(table, known, budget=whole, neighbours=neighbours, **options),
+        cost,
+    )
+
+
+def _cost(dp: Any, budget: pypgm.Budget) -> tuple[Any, Callable[[int], Any]]:
+    """Return the measure of a budget, and the most that it comes to at a distance, rounded up."""
+    if budget.epsilon is None and budget.unit == "rho":
+        if budget.reserved_delta:
+            raise ValueError("a measurement of OpenDP in zCDP reserves no delta: use epsilon and delta")
+        measure, per_record = dp.zero_concentrated_divergence(), upward(budget.limit)
+        return measure, lambda distance: _up(per_record * distance**2)
+    epsilon = upward(budget.epsilon if budget.epsilon is not None else budget.limit)
+    if not budget.delta:
+        return dp.max_divergence(), lambda distance: _up(epsilon * distance)
+    delta = upward(budget.delta)
+
+    def of_group(distance: int) -> tuple[float, float]:
+        passes = delta * sum(math.exp(i * epsilon) for i in range(distance))
+        return _up(epsilon * distance), min(1.0, _up(passes))
+
+    return dp.approximate(dp.max_divergence()), of_group
+
+
+def _up(number: float) -> float:
+    """Return a number that rounding of a few operations leaves above."""
+    return number and number * (1 + 1e-12)
 
 
 def estimator(domain: Any, loss_fn: Any, *, potentials: Any = None) -> Any:

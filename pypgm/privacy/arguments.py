@@ -22,7 +22,7 @@ def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | Non
     """Return the budget that is given in one of two forms; ``TypeError`` unless exactly one is."""
     if budget is None:
         if epsilon is None:
-            raise TypeError("a mechanism needs a budget: epsilon and delta, or budget=")
+            raise TypeError("a mechanism needs a budget: epsilon and delta, or budget=, such as Budget(rho=0.1)")
         return Budget(epsilon=epsilon, delta=delta)
     if epsilon is not None or delta is not None:
         raise TypeError("pass either epsilon and delta or budget=, not both")

@@ -13,7 +13,7 @@ import pytest
 
 import pypgm
 from pypgm.compat import install_as_mbi, uninstall
-from pypgm.integrations.opendp import measurements
+from pypgm.integrations.opendp import measurement, measurements
 
 ASKED = os.environ.get("PYPGM_CONSUMERS", "").split()
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -113,6 +113,34 @@ def test_opendp_takes_a_table_further():
     again = context.query().contingency_table(keys=KEYS, table=first, algorithm=dp.mbi.MST()).release()
     assert set(again.keys) == set(KEYS)
     assert len(again.synthesize()) > 0
+
+
+@needs("opendp")
+@pytest.mark.parametrize("given", [{"epsilon": 2}, {"epsilon": 2, "delta": 1e-9}, {"budget": pypgm.Budget(rho="1/2")}])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_mechanism_is_a_measurement_of_opendp(given, neighbours):
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib", "honest-but-curious")
+    made = measurement(KEYS, **given, neighbours=neighbours, mechanism="privbayes")
+    cost, twice = made.map(1), made.map(2)
+    whole = given.get("budget") or pypgm.Budget(**given)
+    assert np.max(cost) == pytest.approx(float(whole.epsilon or whole.limit))
+    assert np.max(cost) >= (whole.epsilon or whole.limit)  # rounded up
+    assert np.max(twice) == pytest.approx((4 if "budget" in given else 2) * np.max(cost))
+    if "delta" in given:
+        assert twice[1] == pytest.approx(1e-9 * (1 + np.exp(2)))
+    room = twice if isinstance(twice, tuple) else 2 * twice
+    queries = dp.c.make_adaptive_composition(
+        made.input_domain, made.input_metric, made.output_measure, d_in=1, d_mids=[cost, room]
+    )(columns())
+    release = queries(made)
+    assert release.privacy.neighbours == neighbours
+    assert release.ledger.spent() <= whole.limit
+    assert release.model.project(("a", "b")).values.sum() == pytest.approx(ROWS, rel=0.1)
+    assert set(queries(made).synthetic_data(10).columns) == set(KEYS)
+    with pytest.raises(ValueError, match="names no person"):
+        measurement({"columns": {"a": 3}, "person": {"column": "id", "at_most": 2}}, epsilon=1)
 
 
 @needs("smartnoise")

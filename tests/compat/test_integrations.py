@@ -164,3 +164,42 @@ def test_no_rows_are_a_table(rows):
     synthesizer = smartnoise.Synthesizer(1.0, schema={"0": ["a", "b"], "1": 3})
     synthesizer.fit(rows)
     assert synthesizer.release_.model.domain.attributes == ("0", "1")
+
+
+@pytest.mark.parametrize("name", ["mst", "MWEM", "wide"])
+def test_create_fits_numbers_of_any_magnitude_within_epsilon(name):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    rng = np.random.default_rng(0)
+    numbers = {"age": rng.integers(18, 90, 2000), "wage": rng.lognormal(9, 1, 2000), "sex": ["F", "M"] * 1000}
+    made = smartnoise.Synthesizer.create(name, epsilon=3, delta=1e-6)
+    made.fit(pandas.DataFrame(numbers), preprocessor_eps=1)
+    ledger = made.release_.ledger
+    assert ledger.spent() <= ledger.budget.limit
+    assert ledger.budget.epsilon == 3
+    columns = made.release_.schema.columns
+    assert (columns["age"].low, columns["age"].high) == (16, 128)
+    assert 1 < columns["wage"].low < columns["wage"].high < 2e6
+    drawn = made.sample_conditional(50, "\"sex\" = 'F' AND age = '20..60'")
+    assert set(drawn["sex"]) == {"F"}
+    assert drawn["age"].between(16, 80).all()  # the bins that 20 to 60 meet
+    assert len(made.sample(samples=7)) == 7
+
+
+def test_what_smartnoise_cannot_have_is_refused_before_anything_is_spent():
+    with pytest.raises(ValueError, match="synth must be one of"):
+        smartnoise.Synthesizer.create("dpctgan")
+    made = smartnoise.Synthesizer(epsilon=1)
+    for bad in (1, -1, "a"):
+        with pytest.raises(ValueError, match="preprocessor_eps"):
+            made.fit([(1,)] * 9, preprocessor_eps=bad)
+    with pytest.raises(ValueError, match="equalities"):
+        made.sample_conditional(3, "age > 3")
+
+
+def test_a_primary_key_is_the_person():
+    metadata = {"primary_key": "id", "columns": {"id": {"sdtype": "id"}, "sex": {"sdtype": "categorical"}}}
+    learner = sdv.Synthesizer(metadata, epsilon=5.0, delta=1e-6, bounds={"sex": ["F", "M"]})
+    learner.fit({"id": [*range(300), *[7] * 300], "sex": ["F", "M"] * 300})
+    assert learner.release_.schema.person.columns == ("id",)
+    assert abs(float(learner.release_.model.total) - 300) < 60  # one record of each
