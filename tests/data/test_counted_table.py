@@ -89,6 +89,20 @@ def test_releases_are_those_of_the_records(form, seed):
             )
 
 
+@pytest.mark.parametrize("n", [10**8, 10**9, 10**10])
+def test_tables_far_beyond_memory_are_released(n):
+    class Large(Own):
+        def count(self, cliques, schema):
+            return [table * (n // 2000) for table in super().count(cliques, schema)]
+
+    raw = records(0)
+    for name in ("wide", "mst", "screen"):
+        release = getattr(pypgm.mechanisms, name)(Large(raw), epsilon=0.5, delta=1e-9, unsafe_seed=1)
+        exact = closed(raw).project(("a", "c")).values / 2000
+        assert np.abs(release.model.project(("a", "c")).values / n - exact).sum() < 0.2
+        assert release.model.total == pytest.approx(n, rel=1e-4)
+
+
 def test_learners_and_resumed_releases_take_counts():
     raw = records(0)
     data, how = closed(raw), {"epsilon": 1, "unsafe_seed": 2}
