@@ -17,7 +17,7 @@ from pypgm.data.sources.source import open_source
 from pypgm.jobs.job import Job
 from pypgm.jobs.place import Place
 from pypgm.mechanisms.run import DEFAULTS, Options
-from pypgm.mechanisms.tables import BEST, declared_schema, prepared
+from pypgm.mechanisms.tables import BEST, check_options, declared_schema, prepared
 from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.account_use import on_table
 from pypgm.privacy.arguments import one_relation, relation_of
@@ -142,18 +142,20 @@ def synthesize(
     account = options.get("account")
     if isinstance(account, Reservation):
         raise TypeError("a job reserves for itself, once it knows that no release is there: pass the account")
+    whole = budget_for(known, epsilon, delta, budget)
     job = Job(
         _key(key),
         os.fspath(release),
         known,
         mechanism=mechanism,
-        budget=budget_for(known, epsilon, delta, budget),
+        budget=whole,
         privacy=relation_of(relation, known.provisional),
         account=account,
         is_test=options.get("unsafe_seed") is not None,
     )
     if (earlier := job.earlier()) is not None:
         return cast("ModelRelease", earlier[0])
+    check_options(opened, known, whole, mechanism=mechanism, neighbours=relation, options=options)
     with Place(job.file) as place, job.reserved() as reservation:
         spend = prepared(opened, known, epsilon, delta, **how, options={**options, "account": reservation})
         del opened

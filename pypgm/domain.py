@@ -22,12 +22,15 @@ _MAX_VALUES = 1 << 1000  # of an attribute; Python may not even write larger num
 
 def as_clique(attributes: str | Iterable[str]) -> Clique:
     """Return attribute names as a tuple; a single name stands for a clique of one, a mapping for none."""
-    if isinstance(attributes, tuple):
-        return attributes
     if isinstance(attributes, Mapping) or not isinstance(attributes, Iterable):
         hint = "; what is known of attributes is evidence=" if isinstance(attributes, Mapping) else ""
         raise TypeError(f"a clique needs an attribute or a sequence of attributes, got {attributes!r}{hint}")
-    return (attributes,) if isinstance(attributes, str) else tuple(attributes)
+    clique = (attributes,) if isinstance(attributes, str) else tuple(attributes)
+    try:
+        hash(clique)
+    except TypeError:
+        raise TypeError(f"a clique needs names of attributes, got {attributes!r}") from None
+    return clique
 
 
 def as_cliques(cliques: Iterable[str | Iterable[str]]) -> list[Clique]:

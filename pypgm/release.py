@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm._base.clock import Clock
 from pypgm._base.constraints import Positive
-from pypgm._base.numeric import as_generator, checked_integer
+from pypgm._base.numeric import as_generator, checked_flag, checked_integer
 from pypgm._base.signatures import checked
 from pypgm._base.student import LEVEL
 from pypgm.data import Schema
@@ -464,7 +464,7 @@ class Release(Released[Model_co]):
         >>> found.basis, all(count.is_integer() for count in found.counts.datavector())
         ('measured', True)
         """
-        if rounded and evidence:
+        if checked_flag("rounded", rounded) and evidence:
             raise ValueError("rounded is for counts, and under evidence the answers are probabilities")
         names = as_clique(clique)
         errors = self.expected_error(names, evidence, **options)

@@ -34,6 +34,8 @@ def reach_of(level: float) -> float:
     """
     if level == LEVEL:
         return REACH
+    if (1 + level) / 2 == 1:
+        raise ValueError(f"level needs a share below 1 by 10^-15 or more, got {level!r}")
     from statistics import NormalDist  # takes a while, and others than the default are rare
 
     return NormalDist().inv_cdf((1 + level) / 2)

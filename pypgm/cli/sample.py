@@ -89,6 +89,8 @@ def as_parts(text: str) -> int:
 
 def _sample(arguments: argparse.Namespace) -> None:
     in_parts = _check_parts(arguments)
+    if in_parts and arguments.out == "-":
+        raise ValueError("parts go to a folder, not to the standard output; a folder named - is ./-")
     if not in_parts:
         check_places([arguments.release], [arguments.out], TABLES)
     check_json_alone(arguments)

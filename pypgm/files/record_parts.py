@@ -29,6 +29,7 @@ _PLAN = "_plan.json"
 DONE = "_SUCCESS"
 """File that a folder has once all its parts are there: the plan, and the records of each part."""
 _MOST_PARTS = 100_000  # that five digits number
+_OTHER_TABLES = (".xlsx", ".xls", ".ods", ".txt", ".tsv", ".json", ".ndjson", ".duckdb", ".arrow", ".feather", ".zip")
 _ABANDONED = 3600.0  # seconds after which nobody writes a draft any more
 
 
@@ -57,6 +58,14 @@ class Plan:
     seed: int
     evidence: str
     pypgm: str
+
+
+def _suffix(name: str) -> str:
+    """Return the ending of the files of a folder; ``ValueError`` if its name has that of another format."""
+    suffix = next((ending for ending in TABLES if name.endswith(ending)), "")
+    if not suffix and name.lower().endswith((*TABLES, *_OTHER_TABLES)):
+        raise ValueError(f"{name} ends as no format that is written here: {', '.join(TABLES)}, or no ending")
+    return suffix or ".parquet"
 
 
 def write_parts(
@@ -104,7 +113,7 @@ def write_parts(
     if part is not None and not isinstance(rng, int | np.integer):
         raise ValueError("some of the parts need a seed, the same one for all of them; got none")
     place = as_path(folder)
-    suffix = next((ending for ending in TABLES if place.name.endswith(ending)), ".parquet")
+    suffix = _suffix(place.name)
     check_parquet([f"part{suffix}"])
     names = [f"part-{number:05d}-of-{count:05d}{suffix}" for number in range(count)]
     _check_folder(place, names)

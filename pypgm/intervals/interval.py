@@ -35,6 +35,7 @@ Combine = Literal["larger", "both"]
 
 _BASES: tuple[Basis, ...] = ("unknown", "unmeasured", "merged", "measured")  # the weakest first
 _MIN_TABLES = 2  # tables of each kind on which an error is seen
+_MOST_TRUTHS = 10_000  # drawn tables; scores for all of them are made at once, before any looks at the clock
 _SHOWN = 6  # answers that a text shows
 
 
@@ -150,7 +151,8 @@ class Interval(Shown):
 def _labels(answer: Any) -> list[str]:  # noqa: ANN401 - as a statistic gave it
     """Return the label of each number of an answer, or its place if it has none."""
     if isinstance(answer, Mapping):
-        return [str(label) for label in answer]
+        within = [(label, *place) for label, value in answer.items() for place in np.ndindex(np.shape(value))]
+        return [", ".join(map(str, labels)) for labels in within]
     if hasattr(answer, "columns"):
         return [f"{row}, {column}" for row in answer.index for column in answer.columns]
     if hasattr(answer, "index") and np.ndim(answer):
@@ -190,7 +192,7 @@ class Request:
     level: Annotated[float, Positive(below=1)]
     target: Target
     worlds: Annotated[int, AtLeast(2)]
-    truths: Annotated[int, AtLeast(2)]
+    truths: Annotated[int, AtLeast(2, most=_MOST_TRUTHS)]
     combine: Combine
     rng: np.random.Generator | int | None
 

@@ -59,9 +59,12 @@ class Place:
     """
 
     def __init__(self, path: str, expected: int = 0, go_on: Callable[[Path], str] = lambda _: "") -> None:
+        if not path:
+            raise ValueError("the release needs the path of a file, got an empty text")
         self._claim = Claim(path)
         if not self._claim.is_held:  # replacing a device or a pipe would remove it from the system
-            raise ValueError(f"{path} must be a regular file, to keep the release, but is a device, a pipe or a stream")
+            kind = "a directory" if Path(path).is_dir() else "a device, a pipe or a stream"
+            raise ValueError(f"{path} must be a regular file, to keep the release, but is {kind}")
         self.path, self._go_on = Path(path), go_on
         self._draft = self._claim.path.with_name(f".{self._claim.path.name}.part")
         try:

@@ -26,6 +26,7 @@ from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
+from pypgm.privacy.selector import SCREEN_BITS
 from pypgm.release import ModelRelease
 from pypgm.workloads import WorkloadLike
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _SINGLES_SHARE = 0.1  # of rho, for single attributes before the number of records is known; also their least
 _ALL_SINGLES = 0.9  # forecast share of single attributes from which on they get all of rho
 _SCREEN = 0.03  # of rho, at most, for the screen
+_MOST_SCREEN_NOISE = 2.0 ** (30 - SCREEN_BITS)  # records; twice as much is the most that can be drawn, of any table
 _SCREEN_NOISE = 0.005  # of the records (total variation): noise in a distance that is low enough
 _BLIND = 0.05  # of the records: noise in the mean distance of all pairs above which there is no screen
 _KNOWN = 0.15  # of the number of records: its noise below which attributes are measured by their contrasts
@@ -347,7 +349,8 @@ def _measure_sets_alone(
 def _rho_of_screen(run: Run, n_pairs: int, total: float) -> Fraction:
     """Return the cost of a screen of all pairs; 0 if even their mean distance would be lost in noise."""
     change = run.table.privacy.l1_score_range / 2
-    rho = min(_SCREEN * float(run.rho), n_pairs / 2 * (change / (2 * _SCREEN_NOISE * total)) ** 2)
+    noise = min(2 * _SCREEN_NOISE * total, _MOST_SCREEN_NOISE)
+    rho = min(_SCREEN * float(run.rho), n_pairs / 2 * (change / noise) ** 2)
     of_mean = change / math.sqrt(2 * rho) / (2 * total)
     return Fraction(rho) if of_mean < _BLIND and total < _MAX_RECORDS and run.total != 0 else Fraction(0)
 

@@ -17,8 +17,8 @@ from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.tables import check_call, left_of, takes_any_table
 from pypgm.privacy.tables import prepared as prepared_call
-from pypgm.privacy.tables import takes_any_table
 from pypgm.queries import Neighbours
 from pypgm.release import Release
 from pypgm.workloads import Workload, as_workload
@@ -141,6 +141,21 @@ def prepared(
     call = {"epsilon": epsilon, "delta": delta, "budget": budget, **relation, **options}
     how: dict[str, Any] = {"ignore_extra": ignore_extra, "options_for": partial(_options, mechanism)}
     return prepared_call(mechanism_named(mechanism), source, declared, call, **how)
+
+
+def check_options(
+    source: Source,
+    schema: Schema | OpenSchema,
+    budget: Budget,
+    *,
+    mechanism: str,
+    neighbours: Neighbours | Privacy | None,
+    options: Mapping[str, Any],
+) -> None:
+    """Raise the error of a call that `prepared` or its function would refuse, before anything is reserved or read."""
+    known = schema.provisional
+    adapted = _options(mechanism, known.domain, known, options)
+    check_call(mechanism_named(mechanism), schema, neighbours, budget, left_of(adapted), has_rows=source.has_rows)
 
 
 def declared_schema(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:

@@ -14,7 +14,7 @@ import numpy as np
 from pypgm._base.clock import CALL_DEFAULTS, CallOptions, Clock
 from pypgm._base.constraints import AtLeast, Positive
 from pypgm._base.html import Shown
-from pypgm._base.numeric import as_generator, checked_real, float_array
+from pypgm._base.numeric import as_generator, checked_flag, checked_real, float_array
 from pypgm._base.signatures import checked
 from pypgm._base.student import LEVEL
 from pypgm._base.terminal import escaped
@@ -618,7 +618,7 @@ class Model(Shown, Stored, Generic[Table]):
         >>> pypgm.estimate(pypgm.Domain({"a": 2}), [m], 500).marginal("a").basis
         'measured'
         """
-        if rounded and evidence:
+        if checked_flag("rounded", rounded) and evidence:
             raise ValueError("rounded is for counts, and under evidence the answers are probabilities")
         names = as_clique(clique)
         errors = self.expected_error(names, evidence, **options)

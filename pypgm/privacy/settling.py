@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
 from pypgm.data.columns.numbers import Numeric, as_number
 from pypgm.data.columns.open_columns import OpenColumn, OpenSet, QuantileBins
-from pypgm.data.columns.values import Values, as_list, bare, is_number, plain
+from pypgm.data.columns.values import Values, as_list, bare, is_number, is_plain, plain
 from pypgm.data.schema.person import Keys, content_keys
 from pypgm.data.sources.frames import check_columns
-from pypgm.data.sources.open_values import OpenValues
+from pypgm.data.sources.open_values import OpenValues, counted_values
 from pypgm.domain import listed
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
@@ -98,7 +98,7 @@ def settle(
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
-    values_of: dict[str, _Values | CountedColumn] = {}
+    values_of: dict[str, CountedColumn] = {}
     closed = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas, alone=False) as parts:
         if isinstance(columns, OpenValues):
@@ -106,7 +106,7 @@ def settle(
             values_of.update((name, _counted(counted, name, column)) for name, column in schema.open.items())
         else:
             kept = _kept_values(schema, columns, keys, drawing)
-            values_of.update((name, _Values(kept[name], column)) for name, column in schema.open.items())
+            values_of.update((name, _held(kept[name], column)) for name, column in schema.open.items())
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta, alone=False) as part:
@@ -169,12 +169,22 @@ def _counted(values: OpenValues, name: str, column: OpenColumn) -> CountedColumn
     """Return a column whose values are counted where they are, and read as histograms take them."""
 
     def pieces() -> Iterator[tuple[Iterable[object], Iterable[int]]]:
-        return ((_Values(part, column), counts) for part, counts in values.distinct(name, column))
+        return ((_as_read(part, column), counts) for part, counts in values.distinct(name, column))
 
     def below(points: NDArray[np.float64]) -> NDArray[np.int64]:
         return values.below(name, column, points) if isinstance(column, QuantileBins) else np.zeros(0, np.int64)
 
     return CountedColumn(pieces, below)
+
+
+def _held(values: Values, column: OpenColumn) -> CountedColumn:
+    """Return a column whose values are in memory, counted and read as histograms take them."""
+
+    def pieces() -> Iterator[tuple[Iterable[object], Iterable[int]]]:
+        some, counts = counted_values(values)
+        yield _as_read(some, column), counts
+
+    return CountedColumn(pieces, lambda points: np.zeros(len(points) + 1, np.int64))
 
 
 def _kept_values(
@@ -246,6 +256,20 @@ class _Values:
     def _unless_heap(self, number: object) -> object:
         """Return a number, but None, which has no rank, if it has a bin of its own whatever the records are."""
         return None if self._heaps and as_number(number) in self._heaps else number
+
+
+def _as_read(values: Values, column: OpenColumn) -> Iterable[object]:
+    """Return values as histograms take them: all numbers of an array at once, but those that may be nulls or heaps."""
+    one_by_one = _Values(values, column)
+    are_numbers = is_plain(values, "iu") or (is_plain(values, "f") and values.dtype.itemsize == 8)
+    if not (are_numbers and isinstance(column, QuantileBins)):
+        return one_by_one
+    numbers = np.array(values, dtype=np.float64)
+    doubtful = np.isin(numbers, [*map(float, column.provisional.null_numbers), *map(float, column.heaps)])
+    if doubtful.any():
+        some = _Values(np.asarray(values)[doubtful], column)
+        numbers[doubtful] = [np.nan if number is None else as_number(number) for number in some]
+    return numbers
 
 
 def _writable(text: str) -> str:

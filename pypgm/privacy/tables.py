@@ -189,7 +189,7 @@ def prepared(
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
     if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
-        check_call(learner, schema, relation, budget, _left(adapted), has_rows=source.has_rows)
+        check_call(learner, schema, relation, budget, left_of(adapted), has_rows=source.has_rows)
     with table_checked(), pauses:
         held, places = [opened(source, schema, ignore_extra=ignore_extra)], source.places
     layout, close = held[0].layout, held[0].close
@@ -204,7 +204,7 @@ def prepared(
                 private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler, account=run)
             del table  # tracebacks from here on do not hold the records
             with private:
-                return learner(private, **_left(call))
+                return learner(private, **left_of(call))
 
     def read_to_the_end() -> R:
         try:
@@ -225,7 +225,7 @@ def _records(table: Opened, schema: Schema) -> Records:
         return table.records(schema)
 
 
-def _left(call: Call) -> dict[str, Any]:
+def left_of(call: Call) -> dict[str, Any]:
     """Return the arguments that a learner takes along with a private table."""
     return {name: value for name, value in call.items() if name not in _OF_TABLES}
 
@@ -248,7 +248,7 @@ def budget_for(
 
 def check_call(
     learner: Callable[..., object],
-    schema: OpenSchema,
+    schema: Schema | OpenSchema,
     neighbours: Neighbours | Privacy | None,
     budget: Budget,
     options: Mapping[str, Any],

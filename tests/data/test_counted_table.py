@@ -89,6 +89,20 @@ def test_releases_are_those_of_the_records(form, seed):
             )
 
 
+@pytest.mark.parametrize("n", [10**8, 10**9, 10**10])
+def test_tables_far_beyond_memory_are_released(n):
+    class Large(Own):
+        def count(self, cliques, schema):
+            return [table * (n // 2000) for table in super().count(cliques, schema)]
+
+    raw = records(0)
+    for name in ("wide", "mst", "screen"):
+        release = getattr(pypgm.mechanisms, name)(Large(raw), epsilon=0.5, delta=1e-9, unsafe_seed=1)
+        exact = closed(raw).project(("a", "c")).values / 2000
+        assert np.abs(release.model.project(("a", "c")).values / n - exact).sum() < 0.2
+        assert release.model.total == pytest.approx(n, rel=1e-4)
+
+
 def test_learners_and_resumed_releases_take_counts():
     raw = records(0)
     data, how = closed(raw), {"epsilon": 1, "unsafe_seed": 2}
@@ -165,10 +179,11 @@ BROKEN = {
     "truths": (lambda t: [x > 0 for x in t], "got numbers of type bool"),
     "objects": (lambda t: [[2**70] * x.size for x in t], "got numbers of type object"),
     "texts": (lambda t: [x.astype(str) for x in t], "got numbers of type <U"),
+    "masked": (lambda t: [np.ma.masked_less(x, x.max()) for x in t], "got an array that may have masked ones"),
     "too large": (lambda t: [x + 2**61 for x in t], r"together at most 2\^53"),
     "too few tables": (lambda t: t[1:], "a table for each of 6 cliques, got 5"),
     "too many tables": (lambda t: [*t, t[0]], "a table for each of 6 cliques, got 7"),
-    "no tables": (lambda t: None, "counting failed with TypeError, whose text is not shown"),
+    "no tables": (lambda t: None, "count needs tables, got NoneType"),
     "sums that differ": (lambda t: [x + i for i, x in enumerate(t)], "the table changed while it was counted"),
     "margins that differ": (lambda t: [np.roll(x, x.size > 7) for x in t], "the table changed while it was counted"),
 }
@@ -178,7 +193,7 @@ BROKEN = {
 def test_what_cannot_be_counts_is_refused(broken, caplog):
     form, told = BROKEN[broken]
     cliques = [("a",), ("sex",), ("c",), ("a", "sex"), ("a", "c"), ("sex", "c")]
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises((TypeError, ValueError), match=told):
         checked_counts(Own(records(0), form=form), cliques)
     ledger = pypgm.Ledger(pypgm.Budget(rho=1))
     with pypgm.PrivateTable(Own(records(0), form=form), None, ledger) as table:
@@ -194,9 +209,8 @@ def test_errors_of_the_engine_are_withheld(caplog):
     def fails(tables):
         raise KeyError("the value of a record")
 
-    with pytest.raises(ValueError, match=r"^counting failed with KeyError, whose text is not shown") as caught:
+    with pytest.raises(KeyError, match="the value of a record"):  # to whoever holds the records
         checked_counts(Own(records(0), form=fails), ["a"])
-    assert caught.value.__context__ is None
     with pytest.raises(pypgm.ReleaseError) as released:
         pypgm.synthesize(Own(records(0), form=fails), epsilon=1, delta=1e-9)
     assert "value of a record" not in f"{released.value!r} {released.value.__context__!r} {caplog.text}"

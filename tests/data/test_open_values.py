@@ -17,6 +17,7 @@ import pypgm
 from pypgm import Budget, Ledger, OpenSchema, PrivateTable, ReleaseError
 from pypgm.data import Integer, OpenSet, Person, QuantileBins, Real, scan
 from pypgm.data.sources import open_values, streamed, tally
+from pypgm.data.sources.engine_values import EngineValues
 from pypgm.data.sources.open_values import StreamedValues
 from pypgm.data.sources.opened import opened
 from pypgm.data.sources.source import open_source
@@ -109,6 +110,26 @@ def test_engines_settle_as_memory_does(own):
     found = opened(open_source(table), schema)
     assert settled(schema, found.values) == settled(schema, raw)
     assert {name: column.size for name, column in found.records(settled(schema, raw)).schema.columns.items()}
+
+
+@pytest.mark.parametrize("own", ["duckdb", "spark"], indirect=True)
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "TINYINT", "BIGINT", "DECIMAL(18,3)", "DECIMAL(38,0)"])
+@pytest.mark.filterwarnings("ignore")
+def test_an_engine_counts_numbers_below_points_as_memory_does(own, kind):
+    rng = np.random.default_rng(1)
+    scale = {"TINYINT": 120.0, "DECIMAL(18,3)": 2.0**40}.get(kind, 2.0**60)
+    most = {"FLOAT": [3.0e38], "TINYINT": [127], "BIGINT": [2**63 - 1, 2**53 + 1]}.get(kind, [])
+    values = [*(rng.uniform(-1, 1, 100) * rng.choice([0.1, scale], 100)).round().tolist(), 0, *most]
+    rows = [[f"CAST('{Decimal(v)}' AS {kind})"] for v in values]
+    table = own.opened(own.made([f"x {kind}"], rows))
+    numbers = np.array([float(v) for v in table.x.to_pyarrow().to_pylist()])
+    near = [np.nextafter(numbers, np.inf), numbers, rng.normal(0, scale, 2000), [-np.inf, np.inf, 1e300]]
+    column = QuantileBins(Real(-1, 1, bins=1), 4, "1/4")
+    values_of = EngineValues(table, OpenSchema({"x": column}))
+    for n_points in (1, 2, 3, 64, 1500):
+        points = np.unique(rng.choice(np.concatenate(near), n_points))
+        expected = [*(int((numbers < p).sum()) for p in points), len(numbers)]
+        assert values_of.below("x", column, points).tolist() == expected
 
 
 @pytest.mark.slow

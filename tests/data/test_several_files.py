@@ -175,3 +175,12 @@ def test_a_person_is_one_in_all_files(tmp_path):
     }
     assert len(sizes) == 1  # the noise is the same, and so is the number of kept records
     assert abs(sizes.pop() - 80) < 30
+
+
+@pytest.mark.parametrize(
+    ("given", "named"), [([], "an empty list"), (["a.csv", 1], "int"), (["a.csv", None], "NoneType")]
+)
+def test_lists_of_files_hold_paths_alone(given, named):
+    for door in (lambda: pypgm.synthesize(given, {"x": 2}, 1, 1e-9), lambda: scan(given, {"x": 2})):
+        with pytest.raises(TypeError, match=f"a list of files needs one path or more, and nothing else, got {named}"):
+            door()

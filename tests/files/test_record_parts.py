@@ -313,3 +313,20 @@ def test_parts_are_no_data_while_they_are_written(release, tmp_path):
     assert all(name.startswith(("_", ".")) for name in others)
     assert record_parts.DONE in others
     assert os.listdir(tmp_path) == ["t.csv"]
+
+
+@pytest.mark.parametrize("name", ["x.CSV", "x.Parquet", "x.xlsx", "x.txt", "x.json"])
+def test_folders_whose_name_is_of_another_format(release, tmp_path, name):
+    with pytest.raises(ValueError, match=f"{name} ends as no format that is written here"):
+        release.write(tmp_path / name, 10, 0, parts=2)
+    assert not list(tmp_path.iterdir())
+    release.write(tmp_path / "v1.2", 10, 0, parts=2)  # any other ending is a name
+    assert (tmp_path / "v1.2" / "part-00001-of-00002.parquet").exists()
+
+
+def test_parts_do_not_go_to_the_standard_output(release, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    release.save("r.pgm")
+    assert cli.main(["sample", "r.pgm", "--rows", "10", "--parts", "2", "--out", "-"]) == 2
+    assert "not to the standard output" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["r.pgm"]

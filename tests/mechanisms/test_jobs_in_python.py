@@ -132,3 +132,18 @@ def test_a_job_has_a_key_and_a_place(account):
     with pytest.raises(ValueError, match="key needs a character"):
         job(key="")
     assert not Path("out.pgm").exists()
+
+
+@pytest.mark.parametrize("wrong", [{"targets": ["z"]}, {"workload": [["a", "z"]]}, {"time_limit": -1}, {"typo": 1}])
+def test_an_option_that_is_refused_leaves_no_run_in_the_account(account, wrong):
+    for schema in (SCHEMA, OPEN):
+        with pytest.raises((TypeError, ValueError)):
+            job(schema=schema, mechanism="wide", account=account, **wrong)
+    assert not account.runs()
+    assert not Path("out.pgm").exists()
+
+
+@pytest.mark.parametrize(("place", "named"), [("", "an empty text"), (".", "a directory")])
+def test_a_release_needs_a_file(folder, place, named):
+    with pytest.raises(ValueError, match=named):
+        job(release=place)

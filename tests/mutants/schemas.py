@@ -42,9 +42,9 @@ MUTANTS = {
         "return column.closed(exact if len(column.grid) >= 500 else found)",
         1,
     ),
-    "nulls of long columns are values": at(
-        "privacy.settling:_Values._value_of", check_open_sets, "answer of another table"
-    )("X in column.null_texts", "X in column.null_texts and len(self._values) < 5000"),
+    "nulls of long columns are values": at("privacy.settling:_held", check_open_sets, "answer of another table")(
+        "_as_read(some, column)", "_as_read(some, column) if len(values) < 5000 else [str(v).strip() for v in some]"
+    ),
     "equal values of several types have the key of the last": at(
         "privacy.settling:_Values.__iter__", check_open_sets, "sensitivity"
     )("return map(Y, X)", "given = X\nknown = {v: Y(v) for v in given}\nreturn iter([known[v] for v in given])"),

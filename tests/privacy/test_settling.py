@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import json
+import math
 import re
 import uuid
 from decimal import Decimal
@@ -440,3 +441,30 @@ def test_a_value_that_raises_is_found_nowhere_and_tells_nothing(error):
         OpenSchema({"a": OpenSet("1/2", null="-9"), "b": 2}), raw, None, Ledger(Budget(rho=9, reserved_delta=1e-9))
     )
     assert found.columns["a"].value_labels == ("tea",)
+
+
+@settings(max_examples=25)
+@given(
+    kind=st.sampled_from(["int8", "int64", "uint64", "float32", "float64"]),
+    values=st.lists(st.sampled_from([0, 1, 3, 7, 17, 50, 99, 101, 0.5, 2**60, float("nan")]), max_size=60),
+    nulls=st.sampled_from([(), ("99",), ("0.5", "0")]),
+    heaps=st.sampled_from([(), (0,), (0, 17)]),
+)
+def test_numbers_of_an_array_are_those_of_its_list(kind, values, nulls, heaps):
+    column = QuantileBins(Real(0, 1000, bins=1, null=nulls, outside="clip"), 4, 0.25, heaps=heaps)
+    schema = OpenSchema({"x": column, "y": OpenSet(0.5, null=nulls)})
+    with np.errstate(all="ignore"):
+        some = [v for v in values if np.dtype(kind).kind == "f" or not math.isnan(v)]
+        array = np.array(some).astype(kind) if some else np.zeros(0, kind)
+
+    def found(numbers):
+        ledger = Ledger(Budget(rho=1000, reserved_delta=1e-9))
+        return settle(schema, {"x": numbers, "y": numbers}, None, ledger, sampler=Sampler(5))
+
+    assert found(array) == found(array.tolist()) == found(array.astype(object))
+
+
+def test_a_record_with_several_numbers_counts_once():
+    ledger = Ledger(Budget(rho=1000, reserved_delta=1e-9))
+    found = settle(OpenSchema({"y": OpenSet(0.5)}), {"y": np.full((500, 2), 7)}, None, ledger).columns["y"]
+    assert found.labels == ("[7, 7]", "other")

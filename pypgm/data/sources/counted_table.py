@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.numeric import is_masked
 from pypgm.data.schema.schema import OpenSchema, Schema
 from pypgm.data.sources.counted import InPlaceTable, Table
 from pypgm.data.sources.foreign import guarded
@@ -119,6 +121,7 @@ class ForeignTable(InPlaceTable):
             raise ValueError(f"the schema and {name} have different labels of {listed(other)}")
         self.table = table
         self._n_counted: int | None = None
+        self._shows_errors = False
 
     def settled(self, schema: Schema) -> ForeignTable:
         """Return the same table, counted by a schema with the values and bins that were found for open columns."""
@@ -140,7 +143,8 @@ class ForeignTable(InPlaceTable):
 
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[Table], n_threads: int) -> None:
         del n_threads  # the engine has its own
-        given = guarded("counting", lambda: list(map(np.asarray, self.table.count(list(cliques), self.schema))))
+        step = partial(_counts_of, self.table, list(cliques), self.schema)
+        given = step() if self._shows_errors else guarded("counting", step)
         if len(given) != len(cliques):
             raise ValueError(f"count needs a table for each of {len(cliques)} cliques, got {len(given)}")
         for clique, table, counts in zip(cliques, tables, given, strict=True):
@@ -174,8 +178,12 @@ def checked_counts(
     ------
     ValueError
         If what `table.count` returns cannot be counts of one table.
+    Exception
+        Whatever `table.count` raises, as it is: it may quote records.
     """
-    return ForeignTable(table, schema).count(cliques)
+    counted = ForeignTable(table, schema)
+    counted._shows_errors = True
+    return counted.count(cliques)
 
 
 def as_counted(table: Any) -> Any:  # noqa: ANN401 - a table of any kind
@@ -193,11 +201,22 @@ def as_counted(table: Any) -> Any:  # noqa: ANN401 - a table of any kind
     return ForeignTable(table) if is_counted else table
 
 
+def _counts_of(table: CountedTable, cliques: list[Clique], schema: Schema) -> list[NDArray[Any]]:
+    """Return the tables of some cliques as arrays, masked ones as they are."""
+    tables = table.count(cliques, schema)
+    if not isinstance(tables, Iterable):
+        raise TypeError(f"count needs tables, got {type(tables).__name__}")
+    return list(map(np.asanyarray, tables))
+
+
 def _checked(clique: Clique, counts: NDArray[Any], shape: tuple[int, ...], cells: int) -> NDArray[np.int64]:
     """Return flat counts; ``ValueError`` unless they are counts of the cells of a clique."""
     needed = f"counts of {clique} need {cells} whole numbers, 0 or more"
     if counts.shape not in {shape, (cells,)}:
         raise ValueError(f"{needed}, got an array of shape {counts.shape}")
+    if is_masked(counts):
+        raise ValueError(f"{needed}, got an array that may have masked ones")
+    counts = np.asarray(counts)
     if counts.dtype.kind not in "iu":
         raise ValueError(f"{needed}, got numbers of type {counts.dtype}")
     if counts.min(initial=0) < 0:

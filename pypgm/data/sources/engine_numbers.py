@@ -6,7 +6,7 @@ import itertools
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
+from decimal import MAX_PREC, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ Number: TypeAlias = "int | float | Decimal"
 _MAX_DOUBLE = sys.float_info.max
 _LONGEST = 400  # digits before or after the point; no column of numbers has more
 _STEP = 62  # an integer of every engine holds 2 to this power
+_EXACT_DECIMALS = Context(prec=MAX_PREC)
 _DOUBTFUL = 1 << 52  # units; a double of this size may be whole where a fraction is not
 
 
@@ -49,17 +50,37 @@ class NumberColumn:
             self._most = math.inf if digits is None else 10**digits - 1
             self._least = -self._most
 
+    @property
+    def value(self) -> Expression:
+        """The column: doubles, if its numbers are of a shorter type."""
+        return self._value
+
+    @property
+    def has_unit(self) -> bool:
+        """Whether all values are doubles, or multiples of one unit."""
+        return self._scale is not None
+
+    def first_from(self, double: float) -> Number | None:
+        """Return the least value that is at least as large, as a double, as one; None if the type has none.
+
+        The column must have a unit.
+        """
+        if self._is_double:
+            return None if double == math.inf else double
+        units = max(self._units(*_rounded(double)), self._least)
+        if units > self._most:
+            return None
+        return units if self._kind.is_integer() else Decimal(units).scaleb(-(self._scale or 0), _EXACT_DECIMALS)
+
     def at_least(self, double: float) -> Expression:
         """Return whether each value, as a double, is at least as large as one."""
         if self._is_double:
             return self._ibis.literal(False) if double == math.inf else self._value >= self._double(double)
-        middle = (_exactly(math.nextafter(double, -math.inf)) + _exactly(double)) / 2
-        rounds_up = as_number(middle) >= double
+        middle, rounds_up = _rounded(double)
         if self._scale is None:
             end = self._decimal(middle)
             return self._value >= end if rounds_up else self._value > end
-        units = middle * 10**self._scale
-        return self._at_least(math.ceil(units) if rounds_up else math.floor(units) + 1)
+        return self._at_least(self._units(middle, rounds_up))
 
     def after(self, double: float) -> float:
         """Return the next double."""
@@ -137,6 +158,11 @@ class NumberColumn:
             return []
         return [int(number) if self._kind.is_integer() else number]
 
+    def _units(self, middle: Fraction, rounds_up: bool) -> int:
+        """Return the least number of units that is above a number, or equal to it if that rounds up."""
+        units: Fraction = middle * 10 ** (self._scale or 0)
+        return math.ceil(units) if rounds_up else math.floor(units) + 1
+
     def _at_least(self, units: int) -> Expression:
         """Return whether each value is at least this number of units."""
         if units <= self._least or units > self._most:
@@ -169,6 +195,12 @@ class NumberColumn:
             number = number * factor if step > 0 else number / factor
             exponent -= step
         return number
+
+
+def _rounded(double: float) -> tuple[Fraction, bool]:
+    """Return the middle between a double and the one before, and whether it rounds to the former."""
+    middle = (_exactly(math.nextafter(double, -math.inf)) + _exactly(double)) / 2
+    return middle, as_number(middle) >= double
 
 
 def _exactly(double: float) -> Fraction:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns.open_columns import OpenColumn, QuantileBins
-from pypgm.data.columns.values import BY_VALUE, Values, as_keys, as_list
+from pypgm.data.columns.values import BY_VALUE, Values, as_keys, as_list, is_plain
 from pypgm.data.schema.person import Selection, blake2b, content_keys
 from pypgm.data.schema.schema import OpenSchema
 from pypgm.data.sources.counted import CHANGED
@@ -74,13 +74,13 @@ class StreamedValues(OpenValues):
         person, chosen = self._schema.person, self._chosen
         if person is None or chosen is None:
             for columns in self._read([name]):
-                yield _counted(columns[name])
+                yield counted_values(columns[name])
             return
         digest, first = blake2b(), 0
         for columns in self._read([*person.columns, name]):
             keys = person.keys(columns)
             digest.update(keys.tobytes())
-            yield _counted(list(compress(as_list(columns[name]), chosen[0][first : first + len(keys)])))
+            yield counted_values(list(compress(as_list(columns[name]), chosen[0][first : first + len(keys)])))
             first += len(keys)
         if digest.digest() != chosen[1]:
             raise SourceError(CHANGED)
@@ -167,8 +167,11 @@ def streamed_values(table: StreamedTable, schema: OpenSchema) -> StreamedValues:
     return StreamedValues(schema, pieces_of(source, schema.provisional, table.versions), table.n_records)
 
 
-def _counted(values: Values) -> Counted:
+def counted_values(values: Values) -> Counted:
     """Return the distinct ones of some values, where equal ones are alike, and the number of each."""
+    if is_plain(values, "iuf") and values.ndim == 1:  # else a record has several numbers
+        numbers, times = np.unique(np.asarray(values), return_counts=True)
+        return numbers, times.tolist()
     given = as_list(values)
     keyed = as_keys(given) if set(map(type, given)) <= BY_VALUE else None
     if keyed is None:

@@ -633,6 +633,9 @@ def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMM
         if isinstance(file, Workbook):
             file.sheet = table
         return file
+    if isinstance(source, list | tuple) and (not source or any(isinstance(p, str | os.PathLike) for p in source)):
+        kinds = ", ".join(sorted({type(p).__name__ for p in source if not isinstance(p, str | os.PathLike)}))
+        raise TypeError(f"a list of files needs one path or more, and nothing else, got {kinds or 'an empty list'}")
     kind: type[Relation | EngineQuery | ArrowDataset | CountedRecords | FrameTable] = FrameTable
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
