@@ -80,6 +80,37 @@ def binned(load: Callable[..., Any], values: int) -> Callable[[], Dataset]:
     return made
 
 
+def made_up(columns: int, rows: int, kind: str) -> Callable[[], Dataset]:
+    """Return a maker of columns of two to six values that depend on latent classes, on the target, or along a tree."""
+
+    def made() -> Dataset:
+        rng = np.random.default_rng([columns, rows])
+        sizes = [2, *rng.integers(2, 7, columns - 1).tolist()]
+        hidden = rng.integers(0, 10, 2 * rows)
+        drawn = [(hidden % 2) ^ (rng.random(2 * rows) < 0.1)]
+        for i, size in enumerate(sizes[1:], 1):
+            cause = {"classes": hidden, "bayes": drawn[0], "tree": drawn[int(rng.integers(i))]}[kind]
+            laws = rng.dirichlet(np.full(size, 3.0 if kind == "bayes" else 0.7), int(cause.max()) + 1).cumsum(axis=1)
+            drawn.append((rng.random(2 * rows)[:, None] > laws[cause]).sum(axis=1).clip(0, size - 1))
+        names = ["target", *(f"x{i}" for i in range(1, columns))]
+        codes = {a: column.astype(np.int64) for a, column in zip(names, drawn, strict=True)}
+        return Dataset(codes, Domain({a: [f"v{k}" for k in range(n)] for a, n in zip(names, sizes, strict=True)}))
+
+    return made
+
+
+MADE_UP = {
+    f"{kind} {columns} x {rows}*": ("target", 0, made_up(columns, rows, kind))
+    for kind, columns, rows in (
+        ("classes", 21, 5000),
+        ("classes", 31, 500),
+        ("bayes", 60, 3000),
+        ("bayes", 20, 800),
+        ("tree", 20, 1000),
+        ("tree", 30, 4000),
+    )
+}
+
 # Target, the largest code of its negative class, and the maker of the table.
 TABLES: dict[str, tuple[str, int, Callable[[], Dataset]]] = {
     "adult*": ("income>50K", 0, chosen("adult")),
@@ -102,10 +133,10 @@ TABLES: dict[str, tuple[str, int, Callable[[], Dataset]]] = {
 
 def halves(name: str) -> tuple[Dataset, Dataset, str]:
     """Return the given records of a table, those that test, and the target, whose positive class comes last."""
-    target, negative, made = TABLES[name]
+    target, negative, made = (TABLES | MADE_UP)[name]
     whole = made()
     order = np.random.default_rng(0).permutation(len(whole))
-    given = min(RECORDS, 2 * len(whole) // 3)
+    given = len(whole) // 2 if name in MADE_UP else min(RECORDS, 2 * len(whole) // 3)
     domain = whole.domain
     columns = {a: np.asarray(whole.columns[a])[order[: 2 * given]].astype(np.int64) for a in domain}
     columns[target] = (columns[target] > negative).astype(np.int64)
