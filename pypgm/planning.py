@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from pypgm._base.html import Shown
 from pypgm._base.numeric import checked_integer
 from pypgm._base.terminal import escaped
 from pypgm.data import Dataset, Schema
+from pypgm.data.columns.derived_images import read_names
 from pypgm.domain import check_domain
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
@@ -72,6 +73,8 @@ class Plan(Shown):
         rehearsals. None if the system does not report it.
     distances : mapping of tuple of str to float
         The distance of each attribute, and of the pairs that were looked at, as `error` is.
+    targets : tuple of str
+        Attributes to be predicted from the others.
     """
 
     mechanism: str
@@ -85,6 +88,13 @@ class Plan(Shown):
     seconds: float
     bytes: float | None
     distances: Mapping[Clique, float] = field(default_factory=dict)
+    targets: Clique = ()
+
+    @property
+    def target_error(self) -> float:
+        """Mean of `distances` over the pairs of the targets that were looked at; NaN without a target."""
+        of_targets = [d for c, d in self.distances.items() if len(c) == 2 and not set(c).isdisjoint(self.targets)]
+        return float(np.mean(of_targets)) if of_targets else float("nan")
 
     def __str__(self) -> str:
         wide = max((len(escaped(", ".join(c))) for c in self.cliques), default=0)
@@ -95,9 +105,16 @@ class Plan(Shown):
             f"{self.expected()} (mean total variation)",
             "  of the model, on two tables of made-up records: of few frequent values that hardly depend on each",
             "  other, and of evener ones that depend much; records drawn add to it",
+            *self._of_targets(),
             f"time: {self.seconds:.1f} s beside reading the table",
         ]
         return "\n".join([*lines, *([] if self.bytes is None else [f"memory: {self.bytes / 2**20:,.0f} MiB"])])
+
+    def _of_targets(self) -> list[str]:
+        if math.isnan(self.target_error):
+            return []
+        names = escaped(", ".join(self.targets))
+        return [f"expected error of pairs with {names}: {100 * self.target_error:.2g} percentage points in the middle"]
 
     def expected(self) -> str:
         """Return the expected error of pairs as a range, in words."""
@@ -113,6 +130,7 @@ def plan(
     *,
     budget: Budget | None = None,
     workload: WorkloadLike | None = None,
+    targets: str | Sequence[str] = (),
     n_records: int = 10_000,
     neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
@@ -137,6 +155,9 @@ def plan(
         Instead of both.
     workload : Workload, int, str or list of clique, optional
         Workload, if the mechanism takes one.
+    targets : str or sequence of str
+        Attributes to be predicted from the others, if the mechanism takes them; none by default. `Plan.target_error`
+        forecasts the error of their pairs.
     n_records : int
         Number of records, as publicly known or guessed; never counted in the table.
     neighbours, privacy
@@ -145,7 +166,8 @@ def plan(
     Raises
     ------
     ValueError
-        If there is no such mechanism, it takes no workload or no such budget, or the number is not positive.
+        If there is no such mechanism, it takes no workload, no targets or no such budget, a target is unknown or
+        repeated, or the number is not positive.
     ModelTooLargeError
         If its estimate would not fit.
 
@@ -162,10 +184,13 @@ def plan(
     from pypgm.mechanisms.tables import mechanism_named  # that package has this function
 
     n_records = checked_integer("n_records", n_records, 1)
+    schema = domain if isinstance(domain, Schema) else None
     domain = domain.domain if isinstance(domain, Schema | Dataset) else domain
     check_domain(domain)
+    targets = domain.canonical(read_names(schema, targets))
     whole, relation = as_budget(epsilon, delta, budget), one_relation(neighbours, privacy)
-    options: dict[str, Any] = {} if workload is None else {"workload": workload}
+    options: dict[str, Any] = {"targets": targets} if targets else {}
+    options |= {} if workload is None else {"workload": workload}
     options |= {"privacy" if isinstance(relation, Privacy) else "neighbours": relation, "unsafe_seed": 0}
     run = mechanism_named(mechanism)
     seconds, releases, peaks = 0.0, [], []
@@ -175,11 +200,12 @@ def plan(
         releases.append((data, run(data, budget=whole, **options)))
         seconds = max(seconds, now() - started)
         peaks.append(_bytes(domain, n_records))  # before answers take more
-    errors, both = [], []
+    errors, both, looked_at = [], [], _looked_at(domain)
+    largest = max(map(len, looked_at), default=0)
     for data, release in reversed(releases):
-        distances = {c: _distance(release.project(c), data.records.project(c)) for c in _looked_at(domain)}
-        largest = max(map(len, distances), default=0)
-        largest_distances = [d for c, d in distances.items() if len(c) == largest]
+        cliques = dict.fromkeys([*looked_at, *_pairs_of(domain, targets)])
+        distances = {c: _distance(release.project(c), data.records.project(c)) for c in cliques}
+        largest_distances = [distances[c] for c in looked_at if len(c) == largest]
         errors.append(float(np.mean(largest_distances)) if largest_distances else float("nan"))
         both.append(distances)
     measured = release.measurements  # of the table that depends more
@@ -195,6 +221,7 @@ def plan(
         seconds=seconds,
         bytes=None if None in peaks else math.sqrt(math.prod(p or 0.0 for p in peaks)),
         distances={c: math.sqrt(d * both[1][c]) for c, d in both[0].items()},
+        targets=targets,
     )
 
 
@@ -249,9 +276,21 @@ def _looked_at(domain: Domain) -> list[Clique]:
     # A column of one value, such as an open one of which no value is found, is never wrong.
     names = tuple(a for a in domain if domain.size(a) > 1) or domain.attributes
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
-    small = [c for c in itertools.combinations(some, 2) if domain.size(c) <= _CELLS]
+    pairs = _some(domain, itertools.combinations(some, 2))
+    return [*((a,) for a in some if domain.size((a,)) <= _CELLS), *pairs]
+
+
+def _pairs_of(domain: Domain, targets: Clique) -> list[Clique]:
+    """Return pairs of the targets that a rehearsal looks at."""
+    names = [a for a in domain if domain.size(a) > 1]
+    return _some(domain, (c for c in itertools.combinations(names, 2) if not set(c).isdisjoint(targets)))
+
+
+def _some(domain: Domain, pairs: Iterable[Clique]) -> list[Clique]:
+    """Return some of the pairs whose tables are small, in their order."""
+    small = [c for c in pairs if domain.size(c) <= _CELLS]
     chosen = np.random.default_rng(0).permutation(len(small))[:_PAIRS]
-    return [*((a,) for a in some if domain.size((a,)) <= _CELLS), *(small[i] for i in sorted(chosen.tolist()))]
+    return [small[i] for i in sorted(chosen.tolist())]
 
 
 def _distance(model: Factor, records: Factor) -> float:

@@ -142,6 +142,16 @@ def add_mechanism(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_target(command: argparse.ArgumentParser) -> None:
+    """Add the option for columns to be predicted."""
+    command.add_argument(
+        "--target",
+        metavar="NAME",
+        action="append",
+        help="a column to be predicted from the others: its pairs count as much as all others; repeat it for more",
+    )
+
+
 def add_given(command: argparse.ArgumentParser) -> None:
     """Add the option for evidence."""
     command.add_argument(

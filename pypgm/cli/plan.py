@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypgm import mechanisms
 from pypgm._base.terminal import NO_BREAK, aligned, laid_out, terminal_width
-from pypgm.cli.arguments import HELP, add_budget, add_mechanism, add_verb, as_rows, schema_in, workload_named
+from pypgm.cli.arguments import (
+    HELP,
+    add_budget,
+    add_mechanism,
+    add_target,
+    add_verb,
+    as_rows,
+    schema_in,
+    workload_named,
+)
 from pypgm.cli.printing import present
 from pypgm.data import OpenSchema, Schema
 from pypgm.privacy import Budget
@@ -61,6 +70,7 @@ def add_to(commands: Verbs) -> None:
         help='approximate number of values that each open column has; without it they are forecast as all "other"',
     )
     plan.add_argument("--workload", metavar="WORKLOAD", help=HELP)
+    add_target(plan)
     plan.add_argument(
         "--neighbours", choices=["add-remove", "replace"], default="add-remove", help="what is protected, as for synth"
     )
@@ -89,7 +99,13 @@ def _plan(arguments: argparse.Namespace) -> None:
     privacy = relation_of(arguments.neighbours, schema)
     left = _left(budget, declared.open_share) if declared.open else budget
     plan = mechanisms.plan(
-        arguments.mechanism, domain, budget=left, workload=work, n_records=arguments.records, privacy=privacy
+        arguments.mechanism,
+        schema,
+        budget=left,
+        workload=work,
+        targets=arguments.target or (),
+        n_records=arguments.records,
+        privacy=privacy,
     )
     width = terminal_width()
     rows = [
@@ -181,6 +197,11 @@ def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
             else:
                 mean = f"about {rounded(sum(of.values()) / len(of))}"
             rows.append((name, f"{mean} points off on average; most{NO_BREAK}of{NO_BREAK}all {worst}"))
+    of_targets = {c: p for c, p in pairs.items() if not set(c).isdisjoint(plan.targets)}
+    if of_targets:
+        worst = ", ".join(pair_text(c, of_targets) for c in list(of_targets)[:_NAMED])
+        about = f"about {rounded(100 * plan.target_error)} points off on average"
+        rows.append(("target", f"pairs with {', '.join(plan.targets)} {about}; most{NO_BREAK}of{NO_BREAK}all {worst}"))
     return [*rows, ("", "points: % of records to change to agree with the table"), ("", _CAUTION)]
 
 
@@ -218,6 +239,7 @@ def _facts(plan: Plan, opened: Sequence[_Opened]) -> dict[str, Any]:
     points = [{"columns": list(c), "points": 100 * d} for c, d in fields.pop("distances").items()]
     counts = [{"columns": list(c), "numbers": n, "noise": s} for c, n, s in measured]
     fields |= {name: 100 * fields[name] for name in ("error", "low", "high")}
+    fields |= {"target_error": 100 * plan.target_error} if plan.targets else {}
     points += [{"columns": [column.column], "points": 100.0} for column in opened if not column.n_found]
     columns = [{k: v for k, v in c._asdict().items() if k != "records"} | {"n_found": c.n_found} for c in opened]
     return fields | {"points": points, "counts": counts, "open": columns}

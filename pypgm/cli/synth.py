@@ -20,6 +20,7 @@ from pypgm.cli.arguments import (
     add_mechanism,
     add_reading,
     add_table,
+    add_target,
     add_verb,
     as_rows,
     as_seconds,
@@ -100,12 +101,7 @@ def add_to(commands: Verbs) -> None:
     )
     add_mechanism(synth)
     synth.add_argument("--workload", metavar="WORKLOAD", help=HELP)
-    synth.add_argument(
-        "--target",
-        metavar="NAME",
-        action="append",
-        help="a column to be predicted from the others: its pairs count as much as all others; repeat it for more",
-    )
+    add_target(synth)
     synth.add_argument(
         "--rows",
         metavar="N",

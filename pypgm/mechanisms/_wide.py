@@ -24,6 +24,7 @@ from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
 from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
+from pypgm.mechanisms.target_pairs import TARGETS_SHARE, measure_halves
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.selector import SCREEN_BITS
@@ -100,7 +101,7 @@ def wide(
         attributes are measured in any case.
     targets : str or sequence of str
         Attributes to be predicted from the others; none by default. Their pairs together count as much as all other
-        pairs of the workload.
+        pairs of the workload, and get half of rho or more where single attributes would get most of it.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
@@ -129,7 +130,9 @@ def wide(
     The budget of single attributes before the screen minimises a forecast of the error from the domain and the noisy
     number of records. With few records or little budget they get all of it: if that forecast is nine tenths of rho, if
     noise in the mean distance of all pairs exceeds a twentieth of the records, or if the screen finds no pair worth its
-    noise. If noise alone explains their counts, the estimate starts from the uniform model. The screen costs three
+    noise. Where there are targets, attributes get half of rho at most, and the rest measures one number of each pair of
+    a target in these cases: how often halves of both attributes' values go together. If noise alone explains the counts
+    of attributes, the estimate starts from the uniform model. The screen costs three
     hundredths of rho at most and choices a twentieth, both less if their noise is low enough anyway. If noise would
     hide the differences between resolutions, the forecast chooses them.
 
@@ -172,20 +175,22 @@ def wide(
     ordinal = run.ordinal if ordinal is None else run.mapped.names(ordinal)
     ordered = _ordered(run.domain, ordinal)
     targets = run.whole.domain.canonical(targets)
-    weights = with_targets(asked_pairs(run, workload), run.mapped.names(targets) or ())
+    aims = run.mapped.names(targets) or ()
+    weights = with_targets(asked_pairs(run, workload), aims)
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
     # 1. to 8. Pairs, interactions, and single attributes with the rest of the budget.
     within = None if workload is None else list(map(run.domain.canonical, run.checked_workload(workload)))
-    answers = _measure_pairs(run, weights, ordered, singles, within) if weights else _Answers()
+    wanted = _Wanted(weights, [pair for pair in weights if not set(pair).isdisjoint(aims)], ordered, within)
+    answers = _measure_pairs(run, wanted, singles) if weights else _Answers()
     if weights and not answers.searched:
-        answers = _measure_sets_alone(run, ordered, singles, within, answers)
+        answers = _measure_sets_alone(run, wanted, singles, answers)
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
         _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
     # 9. One estimate.
-    start = independent(run, singles, alone=not answers.followed and not answers.followed_sets)
+    start = independent(run, singles, alone=not answers.followed_sets and (answers.is_faint or not answers.followed))
     known = [*denoised(start, singles), *answers.followed]
     model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
     if answers.followed_sets and not run.ended(model):
@@ -233,7 +238,10 @@ def _parts(pairs: Mapping[Clique, float]) -> dict[Clique, float]:
 
 
 class _Answers(NamedTuple):
-    """Measurements of pairs and of larger sets, those among them for the estimate, and a model if it is the last."""
+    """Measurements of pairs and of larger sets, those among them for the estimate, and a model if it is the last.
+
+    Answers are faint where those for the estimate are single numbers of pairs that noise would hide.
+    """
 
     pairs: Sequence[LinearMeasurement] = ()
     followed: Sequence[LinearMeasurement] = ()
@@ -241,23 +249,30 @@ class _Answers(NamedTuple):
     followed_sets: Sequence[LinearMeasurement] = ()
     last: _Model | None = None
     searched: bool = False
+    is_faint: bool = False
 
 
-def _measure_pairs(
-    run: Run,
-    weights: Mapping[Clique, float],
-    ordered: Collection[str],
-    singles: list[LinearMeasurement],
-    within: Sequence[Clique] | None,
-) -> _Answers:
-    """Measure single attributes again, then the pairs that are worth their noise, if any."""
+class _Wanted(NamedTuple):
+    """All pairs with their weights, those of targets, attributes with alike neighbours, marginals to be searched."""
+
+    weights: Mapping[Clique, float]
+    of_targets: Sequence[Clique]
+    ordered: Collection[str]
+    within: Sequence[Clique] | None
+
+
+def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) -> _Answers:
+    """Measure single attributes again, then the pairs that are worth their noise, if any; those of targets always."""
+    weights, aimed, ordered, within = wanted
     total = total_of(run, singles)
     share, rho = _share(run, weights, total), _rho_of_screen(run, len(weights), total)
+    reserve = TARGETS_SHARE if aimed else 0.0
     if share >= _ALL_SINGLES or rho == 0:
-        return _Answers()
+        _measure_again(run, singles, run.rho * Fraction(1 - reserve - _SINGLES_SHARE) if aimed else Fraction(0))
+        return _in_halves(run, wanted, singles)
     # What single attributes leave for a search, and as much for pairs: they would take all but a few hundredths of rho.
     is_searched = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS).can_tell
-    reserve = 2 * SEARCH_SHARE if is_searched else 0.0
+    reserve = max(reserve, 2 * SEARCH_SHARE if is_searched else 0.0)
     # 1. Single attributes, with the share that the number of records suggests.
     _measure_again(run, singles, run.rho * Fraction(min(share, 1 - reserve) - _SINGLES_SHARE))
     start = independent(run, singles)
@@ -273,7 +288,8 @@ def _measure_pairs(
     products = ranks.measured(run, dependences, questions) if lines > 0 else []
     telling = ranks.telling(products, questions)
     if not questions:
-        return _Answers(products, telling)
+        halves = _in_halves(run, wanted, singles)
+        return _Answers([*products, *halves.pairs], [*telling, *halves.followed], is_faint=not telling)
     # 3. The forecast share of single attributes.
     _measure_again(run, singles, Fraction(max(0.0, min(more, float(ledger.remaining() - run.rho * Fraction(reserve))))))
     # 5. to 8. The chosen pairs, and interactions beyond them.
@@ -281,6 +297,17 @@ def _measure_pairs(
     pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search)
     known = [*telling, *pairs]
     return _Answers([*products, *pairs], known, search.measured, search.followed, last, searched=True)
+
+
+def _in_halves(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement]) -> _Answers:
+    """Measure the pairs of targets, if any, with what a search for interactions leaves of the budget."""
+    _, aimed, ordered, within = wanted
+    if not aimed:
+        return _Answers()
+    start = independent(run, singles)
+    spared = run.rho * Fraction(SEARCH_SHARE) if Search(run, start, ordered, within).can_tell else Fraction(0)
+    halves = measure_halves(run, aimed, start, ordered, _left(run) - spared)
+    return _Answers(halves, halves, is_faint=True)
 
 
 def _measure_asked(
@@ -324,17 +351,11 @@ def _measure_asked(
     return pairs, rough if run.ended(rough) else None
 
 
-def _measure_sets_alone(
-    run: Run,
-    ordered: Collection[str],
-    singles: Sequence[LinearMeasurement],
-    within: Sequence[Clique] | None,
-    answers: _Answers,
-) -> _Answers:
+def _measure_sets_alone(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement], answers: _Answers) -> _Answers:
     """Measure interactions, of pairs as well, where noise would hide each pair of the workload."""
     start = independent(run, singles)
     known = [*run.given, *denoised(start, singles), *answers.followed]
-    search = Search(run, start, ordered, within)
+    search = Search(run, start, wanted.ordered, wanted.within)
     if search.can_tell:
         try:
             search.go(

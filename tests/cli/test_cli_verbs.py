@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -401,6 +402,40 @@ def test_a_plan_is_a_range(capsys, folder):
     )
 
 
+def test_a_plan_looks_at_all_pairs_of_a_target(monkeypatch):
+    monkeypatch.setattr(pypgm.planning, "_PAIRS", 9)  # fewer than there are
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        domain = Domain({f"x{i}": int(k) for i, k in enumerate(rng.integers(2, 6, 9))})
+        target = f"x{rng.integers(9)}"
+        of_target = [c for c in itertools.combinations(domain.attributes, 2) if target in c]
+        aimed, plain = (
+            mechanisms.plan("wide", domain, epsilon=1, delta=1e-9, n_records=500, targets=t) for t in (target, ())
+        )
+        assert aimed.targets == (target,)
+        assert set(of_target) <= set(aimed.distances)
+        assert aimed.target_error == pytest.approx(np.mean([aimed.distances[c] for c in of_target]))
+        assert np.isnan(plain.target_error)
+        assert f"pairs with {target}:" in str(aimed)
+        assert "pairs with" not in str(plain)
+
+
+def test_a_plan_says_how_near_the_pairs_of_a_target_will_be(folder, capsys):
+    Path("schema.json").write_text(json.dumps({"columns": {"age": 5, "sex": ["F", "M"], "pay": 4}}), encoding="utf-8")
+    command = ["plan", "schema.json", "--records", "900", "--epsilon", "1", "--delta", "1e-9", "--target", "sex"]
+    plan = mechanisms.plan(
+        "wide", Domain({"age": 5, "sex": ["F", "M"], "pay": 4}), 1, 1e-9, n_records=900, targets=["sex"]
+    )
+    assert cli.main([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["targets"] == ["sex"]
+    assert told["target_error"] == pytest.approx(100 * plan.target_error)
+    assert cli.main(command) == 0
+    assert re.search(r"target +pairs with sex about [\d.]+ points off on average", capsys.readouterr().out)
+    assert cli.main([*command, "--mechanism", "mst"]) == 2
+    assert "takes no targets" in capsys.readouterr().err
+
+
 def test_a_plan_of_one_attribute():
     assert 0 < mechanisms.plan("mst", Domain({"a": 3}), budget=Budget(rho=0.01), n_records=100).error < 1
 
@@ -410,6 +445,8 @@ def test_a_plan_of_one_attribute():
     [
         ({"mechanism": "best"}, ValueError, "mechanism must be one of"),
         ({"workload": 1}, ValueError, "takes no workload"),
+        ({"targets": "sex"}, ValueError, "takes no targets"),
+        ({"targets": "sux"}, ValueError, "unknown attribute 'sux'"),
         ({"n_records": 0}, ValueError, "n_records"),
         ({"budget": Budget(epsilon=1)}, ValueError, "delta"),
         ({"epsilon": 1}, TypeError, "not both"),

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from functools import partial
 
-from mutate import at
+from mutate import UNCHARGED, at
 from operators import put
-from selfcheck.shapes import CHOOSING, check_shapes
+from selfcheck.shapes import CHOOSING, SHAPES, check_shapes
 
 from pypgm.audit.subjects import FEWER
 
 choosing = partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING)
+aiming = partial(check_shapes, "wide, aiming", partial(FEWER["wide"], targets="x0"), SHAPES[3:5])
 
 MUTANTS = {
+    "halves of a target's pairs are measured for the budget of all steps": at(
+        "mechanisms.target_pairs:measure_halves", aiming, "overspent"
+    )(
+        "run.table.measure_many(telling, queries, rho=rho)",
+        f"(lambda table: {UNCHARGED})(run.table).measure_many(telling, queries, rho=run.rho)",
+    ),
+    "halves of a target's pairs are cut by the records": at(
+        "mechanisms.target_pairs:measure_halves", aiming, "read before the charge"
+    )(
+        "Values(start.shares[a], a in ordered)",
+        "Values(getattr(run.table, '_PrivateTable__data').project((a,)).datavector() + 1e-3, a in ordered)",
+    ),
     "risks are said to change by a quarter of a record": at(
         "mechanisms.choices:Choices.drawn", choosing, "score sensitivity"
     )("GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)", "GRID // 4"),

@@ -1,0 +1,99 @@
+"""Pairs of a target in halves, where wide would measure single attributes alone: what they cost, show and predict."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Budget, Dataset, Domain, Privacy
+from pypgm.mechanisms import wide
+
+RELATIONS = [Privacy(), Privacy("replace"), Privacy(records_per_person=3)]
+
+
+def followers(seed, n_columns, n, strength):
+    """Return a target of two values and columns of two to five values that lean towards it."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    columns = {"y": y}
+    for i, size in enumerate(rng.integers(2, 6, n_columns)):
+        own = rng.integers(0, size, n)
+        columns[f"x{i}"] = np.where(rng.random(n) < strength, y * (size - 1), own)
+    return Dataset(columns, Domain({a: int(c.max()) + 1 for a, c in columns.items()}))
+
+
+def halves_of(release):
+    return [m for m in release.measurements if len(m.clique) == 2]
+
+
+@pytest.mark.parametrize("privacy", RELATIONS, ids=str)
+@pytest.mark.parametrize("seed", range(2))
+def test_all_pairs_of_a_target_share_half_of_the_budget_at_least(privacy, seed):
+    data = followers(seed, 7, 150, 0.5)
+    plain, aimed = (
+        wide(data, budget=Budget(rho="1/200"), privacy=privacy, targets=t, iterations=20, unsafe_seed=seed)
+        for t in ((), "y")
+    )
+    assert not halves_of(plain)
+    asked = halves_of(aimed)
+    assert sorted(m.clique for m in asked) == [("y", f"x{i}") for i in range(7)]
+    cost = sum(line.cost for line in aimed.ledger.lines if line.on in {f"(y, x{i})" for i in range(7)})
+    assert cost >= Fraction(1, 2) * Fraction(999, 1000) * Fraction(1, 200)
+    assert Fraction(999, 1000) <= aimed.ledger.spent() * 200 <= 1
+    for m in asked:
+        # Brute force: the largest change of an answer by a record, from any cell to any other or to none.
+        cells = np.eye(data.domain.size(m.clique))
+        changes = [m.query.matvec(cell) for cell in cells]
+        if privacy.neighbours == "replace":
+            changes = [a - b for a, b in itertools.product(changes, repeat=2)]
+        most = privacy.records_per_person * max(float(np.linalg.norm(c)) for c in changes)
+        charged = next(line.cost for line in aimed.ledger.lines if line.on == f"({', '.join(m.clique)})")
+        assert m.values.shape == (1,)
+        assert most**2 / (2 * float(m.stddev) ** 2) <= float(charged) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_halves_of_a_target_are_kept_where_pairs_are_not(seed):
+    data = followers(seed, 12, 600, 0.5)
+    kept = []
+    for targets in ((), "y"):
+        release = wide(data, epsilon="1/4", delta=1e-9, targets=targets, unsafe_seed=seed)
+        apart = [
+            np.abs(np.subtract(*(r / r.sum() for r in release.project(("y", a)).values))).sum()
+            for a in data.domain
+            if a != "y"
+        ]
+        kept.append(np.mean(apart))
+    assert kept[0] < 0.1
+    assert kept[1] > kept[0] + 0.15
+
+
+def test_counts_that_noise_explains_are_uniform_beside_halves_too():
+    data = followers(0, 12, 300, 0.0)
+    aimed = wide(data, epsilon="1/50", delta=1e-9, targets="y", unsafe_seed=0)
+    assert halves_of(aimed)
+    for a in data.domain:
+        shares = aimed.project((a,)).values / aimed.model.total
+        assert np.abs(shares - 1 / len(shares)).max() < 0.25
+
+
+def test_an_interaction_of_a_target_is_found_though_no_pair_shows():
+    rng = np.random.default_rng(3)
+    columns = {f"x{i}": rng.integers(0, 3, 20_000) for i in range(8)}
+    columns["y"] = (columns["x0"] + columns["x1"] + columns["x2"]) % 3
+    data = Dataset(columns, Domain({a: ["u", "v", "w"] for a in columns}))
+    release = wide(data, epsilon="0.4", delta=1e-9, targets="y", unsafe_seed=0)
+    assert any({"x0", "x1", "x2", "y"} == set(m.clique) for m in release.measurements)
+
+
+def test_no_records_and_one_value_are_no_reason_to_fail():
+    empty = Dataset({"y": [], "x": [], "z": []}, Domain({"y": 2, "x": 3, "z": 1}))
+    for privacy in RELATIONS:
+        release = wide(empty, budget=Budget(rho="1/100"), privacy=privacy, targets="y", unsafe_seed=0)
+        assert release.ledger.spent() <= Fraction(1, 100)
+    constant = pypgm.Dataset({"y": [0] * 50, "x": [1] * 50}, Domain({"y": 1, "x": 3}))
+    assert not halves_of(wide(constant, budget=Budget(rho="1/100"), targets="y", unsafe_seed=0))
