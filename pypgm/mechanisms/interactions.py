@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Values
 from pypgm.privacy.sign_selector import sign_sums
 from pypgm.queries import Contrasts, Kronecker, Matrix
@@ -42,12 +43,13 @@ _CHECK_SHARE = 0.005  # of rho, at most, for the sum of the set it selects
 SEARCH_SHARE = 0.15  # of rho, at most, for all selections and interactions
 _SEARCH_SHARE = 0.6  # of that: for selections and checks
 _TELLS = 0.4  # of the records: largest sum that chance and noise make where a search is worth its cost
-_CHECKED = 8  # of the least sum that counts: its check has an eighth of it as noise
+_CHECKED = 16  # of the least sum that counts: its check has a sixteenth of it as noise
 _PRIOR = 0.9  # weight of a set's score for each attribute more than the least
 _DOUBT = 0.12  # of the records: most by which the model of pairs may be off because of their noise
 _DOUBTED = 1.5  # of the noise in pairs: what the model may be off by
 _NOISE = 40  # noise in an interaction is low enough at this part of it
 _GROUPS = 8  # most groups of an attribute
+_REST = 2  # of the noise in pairs, which three times the budget of their first measurements is left to lower
 _ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
 _ROWS = (
     20_000,
@@ -264,7 +266,7 @@ class Search:
         model : model, optional
             Of what is known; the independent one by default.
         pairs : sequence of LinearMeasurement
-            Pairs it explains, of which it follows the noise.
+            Pairs it explains, of which it follows the noise, measured for a quarter of their budget.
         cliques : sequence of clique
             Those that the last estimate explains besides the sets, which must leave memory for it.
         fit : callable
@@ -280,8 +282,9 @@ class Search:
         selector = run.table.sign_selector(self._signs, sets)
         orders = np.concatenate([np.full(len(s), s.shape[1]) for s in sets])
         weights, among = _PRIOR ** (orders - orders.min()), np.ones(len(orders), bool)
-        least = self._chance + self._doubt(pairs) * self._total
-        rho_pick, rho_check, _ = self._priced(least)
+        noise = self._noise_of(pairs)
+        doubt = min(_DOUBT, _DOUBTED * float(np.mean(noise))) * self._total if noise else 0.0
+        rho_pick, rho_check, _ = self._priced(self._chance + doubt)
         budget = _SEARCH_SHARE * self._left
         while self._affords(rho_pick + rho_check, budget) and among.any() and not run.clock.is_past_limit:
             expected = _Expected(candidates, self._start, model, self._rows)
@@ -292,13 +295,13 @@ class Search:
             budget -= rho_pick + rho_check
             self._left -= rho_pick + rho_check
             size = abs(float(check.values[0]) - expected.of(centred)) / unit
-            doubted = 0.0 if model is None else _off(model, pairs, centred) / unit ** (2 / len(centred))
-            if size < least + 2 * float(check.stddev) / unit + 2 * doubted:
+            off = 0.0 if model is None else _off(model, pairs, centred) / unit ** (2 / len(centred))
+            if size < self._chance + math.hypot(doubt, 2 * off, 2 * float(check.stddev) / unit):
                 break
             among &= ~candidates.holding(signs)
             if not self._fits([*cliques, *(m.clique for m in self.followed), check.clique]):
                 continue
-            self.followed += [check, self._measured(signs, size / self._total)]
+            self.followed += [check, self._measured(signs, size / self._total, sum(noise) / _REST)]
             model = fit(self.followed)
             if run.ended(model):
                 break
@@ -327,26 +330,39 @@ class Search:
         centred = {a: np.rint(levels * (1 - 2 * signs[a] - means[a])).astype(np.int64) for a in clique}
         return centred, levels ** len(clique)
 
-    def _doubt(self, pairs: Sequence[LinearMeasurement]) -> float:
-        """Return the part of the records by which a model of pairs may be off because of their noise."""
-        noise = [
+    def _noise_of(self, pairs: Sequence[LinearMeasurement]) -> list[float]:
+        """Return the total variation that the noise of each pair makes, as a part of the records."""
+        return [
             _ABSOLUTE * float(m.stddev) * m.values.size / math.sqrt(m.query.squared_singular_value) / self._total
             for m in pairs
             if isinstance(m.query, Contrasts) and len(m.clique) == 2
         ]
-        return min(_DOUBT, _DOUBTED * float(np.mean(noise))) if noise else 0.0
 
-    def _measured(self, signs: Mapping[str, Bits], size: float) -> LinearMeasurement:
-        """Measure the interaction of a set in as many groups as leave little noise, for half of what is left."""
-        rho = min(self._left, float(self._run.table.ledger.remaining())) / 2
-        cells = size * self._total / (3 * _ABSOLUTE * self._run.stddev(rho))
+    def _measured(self, signs: Mapping[str, Bits], size: float, of_pairs: float) -> LinearMeasurement:
+        """Measure the interaction of a set in as many groups as leave little noise.
+
+        The set counts as much as the pairs within it. Where w is its part of what is left, its noise A / sqrt(w) and
+        that of all pairs, B / sqrt(1 - w), are least at ``w = 1 / (1 + (B / A)^(2/3))``; it gets half of what the
+        search has left at most.
+        """
+        left = float(self._run.table.ledger.remaining())
+        most, worth = min(self._left, left) / 2, math.comb(len(signs), 2)
+
+        def rho_of(cells: int) -> float:
+            noise = worth * _ABSOLUTE * self._run.stddev(left) * cells / self._total
+            return min(most, left / (1 + math.pow(of_pairs / noise, POWER)))
+
+        def is_clear(count: int) -> bool:
+            cells = math.prod(min(count, self._values[a].size) for a in signs)
+            return 3 * _ABSOLUTE * self._run.stddev(rho_of(cells)) * cells <= size * self._total
+
         count = 2
-        while count < _GROUPS and math.prod(min(count + 1, self._values[a].size) for a in signs) <= cells:
+        while count < _GROUPS and is_clear(count + 1):
             count += 1
         groups = {a: self._grouped(a, sign, count) for a, sign in signs.items()}
         made = math.prod(int(g.max()) + 1 for g in groups.values())
         enough = (self._run.stddev(1.0) * _NOISE * _ABSOLUTE * made / (size * self._total)) ** 2
-        rho = min(rho, enough)
+        rho = min(rho_of(made), enough)
         self._left -= rho
         clique = self._run.domain.canonical(tuple(groups))
         ordered_groups = [groups[a] for a in clique]

@@ -192,3 +192,34 @@ def test_signs_split_the_records_and_none_is_there_twice(size, is_ordered):
         assert not any((a == b).all() or (a != b).all() for a, b in itertools.combinations(signs, 2))
         if size == 2 and shares.min() > 0.02:
             assert len(signs) == 1
+
+
+def either(n, seed):
+    """Return records whose target is one of two conjunctions, over four columns of several values out of ten."""
+    rng = np.random.default_rng(seed)
+    columns = {f"x{i}": rng.integers(0, 8, n) for i in range(10)}
+    first = (columns["x0"] > 3) & np.isin(columns["x1"], [2, 5, 6])
+    columns["y"] = (first | (columns["x2"] + columns["x3"] > 8)).astype(int)
+    return pypgm.Dataset(columns, pypgm.Domain(dict.fromkeys(columns, 8) | {"y": ["no", "yes"]}))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_both_of_two_rules_are_found(seed):
+    found = larger(wide(either(20_000, seed), 1, 1e-9, unsafe_seed=seed))
+    assert {("x0", "x1", "y"), ("x2", "x3", "y")} <= found
+
+
+def test_a_set_gets_less_where_many_noisy_pairs_need_the_budget():
+    def cost(n_noisy):
+        rng = np.random.default_rng(1)
+        base, columns = rng.integers(0, 10, 10_000), {f"x{i}": rng.integers(0, 3, 10_000) for i in range(4)}
+        columns["y"] = (columns["x0"] + columns["x1"]) % 3
+        columns |= {
+            f"z{i}": np.where(rng.random(10_000) < 0.8, base, rng.integers(0, 10, 10_000)) for i in range(n_noisy)
+        }
+        sizes = {a: 10 if a[0] == "z" else ["p", "q", "r"] for a in columns}
+        release = wide(pypgm.Dataset(columns, pypgm.Domain(sizes)), 1, 1e-9, unsafe_seed=0)
+        (of_set,) = (m for m in release.measurements if m.clique == ("x0", "x1", "y") and m.values.size == 27)
+        return 1 / of_set.stddev**2
+
+    assert cost(6) < cost(2) / 1.5
