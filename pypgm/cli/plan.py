@@ -181,7 +181,8 @@ def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
             else:
                 mean = f"about {rounded(sum(of.values()) / len(of))}"
             rows.append((name, f"{mean} points off on average; most{NO_BREAK}of{NO_BREAK}all {worst}"))
-    return [*rows, ("", "points: % of records to change to agree with the table"), ("", _CAUTION)]
+    rows += [("", "points: % of records to change to agree with the table"), ("", _CAUTION)]
+    return [*rows, ("", plan.found())] if plan.found() else rows
 
 
 def _measured_rows(plan: Plan) -> list[tuple[str, str]]:

@@ -10,8 +10,8 @@ import pytest
 
 import pypgm
 from pypgm.mechanisms import interactions, wide
-from pypgm.mechanisms.interactions import candidate_sets, signs_of
 from pypgm.mechanisms.resolution import Values
+from pypgm.mechanisms.sign_sets import candidate_sets, signs_of
 from pypgm.privacy import Budget, Privacy, PrivateTable
 from pypgm.privacy.counts import Dataset
 
@@ -223,3 +223,21 @@ def test_a_set_gets_less_where_many_noisy_pairs_need_the_budget():
         return 1 / of_set.stddev**2
 
     assert cost(6) < cost(2) / 1.5
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1, 10])
+@pytest.mark.parametrize("n", [300, 3000, 20_000])
+def test_a_plan_says_what_the_search_of_a_release_finds(n, epsilon):
+    data = parity(n, 3)
+    planned = pypgm.mechanisms.plan("wide", data.domain, epsilon=epsilon, delta=1e-9, n_records=n)
+    assert (planned.interactions is None) == (not picks(wide(data, epsilon, 1e-9, unsafe_seed=0)))
+    assert ("follow a parity" in str(planned)) == (planned.interactions is not None)
+    if planned.interactions is not None:
+        assert 0 < planned.interactions < 1
+
+
+def test_a_plan_names_no_interactions_where_none_are_searched():
+    domain = parity(10, 3).domain
+    plan = pypgm.mechanisms.plan
+    assert plan("wide", domain, epsilon=1, delta=1e-9, n_records=20_000, workload=2).interactions is None
+    assert plan("mst", domain, epsilon=1, delta=1e-9, n_records=20_000).found() == ""
