@@ -99,6 +99,8 @@ def candidate_sets(
 ) -> list[NDArray[np.uint16]]:
     """Return sets of signs of different attributes, one array an order: of each attribute as many first signs as fit.
 
+    Where not even one sign of each attribute fits, the largest orders are left out.
+
     Parameters
     ----------
     counts : sequence of int
@@ -122,6 +124,8 @@ def candidate_sets(
     parts = [with_signs] if within is None else [[i for i in with_signs if i in w] for w in within]
     made: list[NDArray[np.uint16]] = []
     orders = [o for o in orders if o <= len(with_signs)]
+    while len(orders) > 1 and within is None and number_of_sets([1] * len(with_signs), orders) > most:
+        orders = orders[:-1]
     for place, order in enumerate(orders):
         number = most * _OF_LEAST if place == 0 and len(orders) > 1 else most / (len(orders) - place)
         fitting = [

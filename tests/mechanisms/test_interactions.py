@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -49,6 +50,19 @@ def test_a_parity_of_any_bits_is_found_by_itself(k, privacy):
     assert agreement(release, k) > 0.97
     assert (*(f"x{i}" for i in range(k)), "y") in larger(release)
     assert Fraction(999, 1000) <= release.ledger.spent() / release.ledger.budget.limit <= 1
+
+
+def test_a_parity_of_five_is_found_among_many_columns():
+    data = parity(8000, 4, columns=22)
+    assert ("x0", "x1", "x2", "x3", "y") in larger(wide(data, 1, 1e-9, unsafe_seed=0))
+
+
+@pytest.mark.parametrize("columns", [8, 12, 16, 30])
+def test_orders_are_searched_whole_while_one_sign_of_each_attribute_fits(columns):
+    made = candidate_sets([1] * columns, [2] * columns, 6000, range(3, 8))
+    fitting = itertools.accumulate(math.comb(columns, order) for order in range(3, 8))
+    orders = range(3, 3 + sum(number <= 6000 for number in fitting))
+    assert [s.shape for s in made] == [(math.comb(columns, order), order) for order in orders]
 
 
 def test_few_records_do_for_few_bits():
