@@ -22,12 +22,14 @@ from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.report import noise_of, together
+from pypgm.workloads import as_workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.domain import Clique, Domain
     from pypgm.factor import Factor
+    from pypgm.privacy.ledger_report import LedgerReport
     from pypgm.privacy.rational import Number
     from pypgm.queries import Neighbours
     from pypgm.workloads import WorkloadLike
@@ -75,6 +77,9 @@ class Plan(Shown):
         The distance of each attribute, and of the pairs that were looked at, as `error` is.
     targets : tuple of str
         Attributes to be predicted from the others.
+    interactions : float or None
+        The sum of signs, as a part of the records, from which on `wide` finds an interaction of three and more
+        attributes by itself where pairs explain none of it; None where nothing is searched.
     """
 
     mechanism: str
@@ -89,6 +94,7 @@ class Plan(Shown):
     bytes: float | None
     distances: Mapping[Clique, float] = field(default_factory=dict)
     targets: Clique = ()
+    interactions: float | None = None
 
     @property
     def target_error(self) -> float:
@@ -106,8 +112,10 @@ class Plan(Shown):
             "  of the model, on two tables of made-up records: of few frequent values that hardly depend on each",
             "  other, and of evener ones that depend much; records drawn add to it",
             *self._of_targets(),
+            self.interactions_found(),
             f"time: {self.seconds:.1f} s beside reading the table",
         ]
+        lines = list(filter(None, lines))
         return "\n".join([*lines, *([] if self.bytes is None else [f"memory: {self.bytes / 2**20:,.0f} MiB"])])
 
     def _of_targets(self) -> list[str]:
@@ -115,6 +123,18 @@ class Plan(Shown):
             return []
         names = escaped(", ".join(self.targets))
         return [f"expected error of pairs with {names}: {100 * self.target_error:.2g} percentage points in the middle"]
+
+    def interactions_found(self) -> str:
+        """Return which interactions a search would find, in words; nothing for mechanisms without one."""
+        if self.mechanism != "wide":
+            return ""
+        if self.interactions is None:
+            return "interactions of three and more columns: not looked for, with this workload, budget and records"
+        share = 50 + 50 * self.interactions
+        return (
+            f"interactions of three and more columns: found where {share:.0f} % of the records follow a parity of "
+            "halves, which chance makes 50; more where pairs are noisy"
+        )
 
     def expected(self) -> str:
         """Return the expected error of pairs as a range, in words."""
@@ -222,7 +242,20 @@ def plan(
         bytes=None if None in peaks else math.sqrt(math.prod(p or 0.0 for p in peaks)),
         distances={c: math.sqrt(d * both[1][c]) for c, d in both[0].items()},
         targets=targets,
+        interactions=_least_interaction(domain, release.ledger, n_records, workload) if mechanism == "wide" else None,
     )
+
+
+def _least_interaction(
+    domain: Domain, ledger: LedgerReport, n_records: int, workload: WorkloadLike | None
+) -> float | None:
+    """Return the least sum of signs that a search of `wide` finds, as a part of the records; None for none."""
+    from pypgm.mechanisms.interactions import reach_beyond_pairs
+
+    cliques = None if workload is None else list(as_workload(domain, workload))
+    privacy = ledger.privacy or Privacy()
+    reach = reach_beyond_pairs(domain, float(ledger.budget.limit), privacy, n_records, cliques)
+    return reach.least if reach.can_tell else None
 
 
 class _Crowd:

@@ -202,7 +202,8 @@ def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
         worst = ", ".join(pair_text(c, of_targets) for c in list(of_targets)[:_NAMED])
         about = f"about {rounded(100 * plan.target_error)} points off on average"
         rows.append(("target", f"pairs with {', '.join(plan.targets)} {about}; most{NO_BREAK}of{NO_BREAK}all {worst}"))
-    return [*rows, ("", "points: % of records to change to agree with the table"), ("", _CAUTION)]
+    rows += [("", "points: % of records to change to agree with the table"), ("", _CAUTION)]
+    return [*rows, ("", plan.interactions_found())] if plan.interactions_found() else rows
 
 
 def _measured_rows(plan: Plan) -> list[tuple[str, str]]:

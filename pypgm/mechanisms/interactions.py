@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,40 +12,37 @@ from numpy.typing import NDArray
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Values
+from pypgm.mechanisms.sign_sets import Bits, Candidates, candidate_sets, number_of_sets, signs_of
 from pypgm.privacy.sign_selector import sign_sums
 from pypgm.queries import Contrasts, Kronecker, Matrix
 
 if TYPE_CHECKING:
-    from pypgm.domain import Clique
+    from pypgm.domain import Clique, Domain
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
     from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.privacy.relation import Privacy
     from pypgm.queries import LinearQuery
 
     _Model: TypeAlias = GraphicalModel | RegionGraphModel
 
-Array = NDArray[np.float64]
-Bits = NDArray[np.bool_]
-
 # Chosen on made-up tables of parities, sums modulo 3, hidden halves and rules, adult, titanic, fire and msnbc.
 _MOST_SETS = 250_000  # sets that one selection compares
 _WORK = 2.0**36  # records times sets, above which there are fewer sets
-_OF_LEAST = 0.6  # of the sets: the smallest order may take so many
-_MOST_SIGNS = 7  # of an attribute
-_RARE = 0.02  # of the records: least share of either sign
-_MOST_CELLS = 1 << 17  # of the table of a set, which the estimate holds
 _PICK_SHARE = 0.02  # of rho, at most, for one selection
 _CHECK_SHARE = 0.005  # of rho, at most, for the sum of the set it selects
 SEARCH_SHARE = 0.15  # of rho, at most, for all selections and interactions
 _SEARCH_SHARE = 0.6  # of that: for selections and checks
 _TELLS = 0.4  # of the records: largest sum that chance and noise make where a search is worth its cost
-_CHECKED = 8  # of the least sum that counts: its check has an eighth of it as noise
+_CHECKED = 16  # of the least sum that counts: its check has a sixteenth of it as noise
 _PRIOR = 0.9  # weight of a set's score for each attribute more than the least
 _DOUBT = 0.12  # of the records: most by which the model of pairs may be off because of their noise
 _DOUBTED = 1.5  # of the noise in pairs: what the model may be off by
 _NOISE = 40  # noise in an interaction is low enough at this part of it
 _GROUPS = 8  # most groups of an attribute
+_REST = 2  # of the noise in pairs, which three times the budget of their first measurements is left to lower
 _ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
 _ROWS = (
     20_000,
@@ -59,131 +54,62 @@ _ORDERS = range(2, 8)
 BEYOND_PAIRS = range(3, 8)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """Sets of signs of different attributes.
-
-    Attributes
-    ----------
-    signs : dict of str to ndarray of bool, shape (signs, values)
-        Whether each value of an attribute counts as -1.
-    sets : list of ndarray of uint16, shape (sets, order)
-        Numbers of signs, over all attributes in their order.
-    owners : ndarray of int64, shape (signs,)
-        Position of the attribute of each sign.
-    """
-
-    signs: dict[str, Bits]
-    sets: list[NDArray[np.uint16]]
-    owners: NDArray[np.int64]
-
-    def holding(self, attributes: Collection[str]) -> NDArray[np.bool_]:
-        """Return whether each set has all of some attributes."""
-        places = [i for i, a in enumerate(self.signs) if a in attributes]
-        return np.concatenate([np.isin(self.owners[s], places).sum(axis=1) == len(places) for s in self.sets])
-
-    def set_at(self, position: int) -> dict[str, Bits]:
-        """Return the signs of a set by attribute."""
-        for sets in self.sets:
-            if position < len(sets):
-                break
-            position -= len(sets)
-        flat = [(a, sign) for a, of_attribute in self.signs.items() for sign in of_attribute]
-        return dict(flat[j] for j in sets[position].tolist())
-
-
-def signs_of(values: Values, is_ordered: bool) -> Bits:
-    """Return signs of an attribute's values, the most telling first: whether each value counts as -1.
-
-    Those of an ordered attribute split it at its median and quarters, those of another one by the binary digits of the
-    values' ranks by frequency, and each of the most frequent values from the others.
-    """
-    codes = np.arange(values.size)
-    ranks = np.argsort(np.argsort(-values.shares, kind="stable"), kind="stable")
-    bits = max(1, math.ceil(math.log2(min(values.size, 8))))
-    among = [ranks == i for i in range(3)]
-    if is_ordered and values.size > 2:
-        quarters = np.floor(4 * values.below)
-        made = [quarters >= 2, (quarters == 1) | (quarters == 2), quarters % 2 == 1, quarters >= 1, quarters >= 3]
-        made.append(codes % 2 == 1)
-    elif values.size == 3:
-        made = among
-    else:
-        parities = [_is_odd(ranks & digits) for digits in range(1, 1 << bits)]
-        made = [*parities, *(among if values.size > 2 else [])]
-    kept: list[Bits] = []
-    for sign in made:
-        share = values.shares[sign].sum() / values.shares.sum()
-        if _RARE < share < 1 - _RARE and not any((sign == s).all() or (sign != s).all() for s in kept):
-            kept.append(sign)
-    return np.array(kept[:_MOST_SIGNS], bool).reshape(-1, values.size)
-
-
-def _is_odd(codes: NDArray[np.int64]) -> Bits:
-    """Return whether the number of binary digits 1 is odd, of codes below 2^32."""
-    for half in (16, 8, 4, 2, 1):
-        codes = codes ^ (codes >> half)
-    return np.asarray(codes % 2 == 1)
-
-
-def candidate_sets(
-    counts: Sequence[int],
-    sizes: Sequence[int],
-    most: float,
-    orders: Sequence[int],
-    within: Sequence[Sequence[int]] | None = None,
-) -> list[NDArray[np.uint16]]:
-    """Return sets of signs of different attributes, one array an order: of each attribute as many first signs as fit.
+class Reach:
+    """Sums of signs that a search can tell from chance, by public numbers.
 
     Parameters
     ----------
-    counts : sequence of int
-        Number of signs of each attribute.
-    sizes : sequence of int
-        Number of values of each attribute: the table of a set has few cells.
+    n_sets : float
+        Number of sets of signs there are, of which it compares as many as time allows.
+    total : float
+        Number of records.
+    rho : float
+        The whole budget.
+    privacy : Privacy
+        Whom it protects.
+
+    Attributes
+    ----------
     most : float
-        Number of sets.
-    orders : sequence of int
-        Numbers of signs in a set, rising.
-    within : sequence of sequence of int, optional
-        Positions of attributes: each set is within one of these, if given.
-
-    Examples
-    --------
-    >>> [s.tolist() for s in candidate_sets([1, 2, 1], [2, 4, 2], 6, [2, 3])]
-    [[[0, 1], [0, 3], [1, 3]], [[0, 1, 3], [0, 2, 3]]]
+        Number of sets that one selection compares, at most.
+    rows : int
+        Number of records drawn from a model for its sums.
+    chance : float
+        The largest sum that chance makes.
+    least : float
+        The least sum that a search finds beside those of chance, as a part of the records.
+    can_tell : bool
+        Whether a search is worth its cost.
     """
-    first = np.concatenate([[0], np.cumsum(counts)])
-    with_signs = [i for i, n in enumerate(counts) if n]
-    parts = [with_signs] if within is None else [[i for i in with_signs if i in w] for w in within]
-    made: list[NDArray[np.uint16]] = []
-    orders = [o for o in orders if o <= len(with_signs)]
-    for place, order in enumerate(orders):
-        number = most * _OF_LEAST if place == 0 and len(orders) > 1 else most / (len(orders) - place)
-        fitting = [m for m in range(1, max(counts) + 1) if _number([min(m, n) for n in counts], order) <= number]
-        if not fitting:
-            continue
-        some = sorted({c for part in parts for c in itertools.combinations(part, order)})
-        combined = np.array(some, np.int64).reshape(-1, order)
-        combined = combined[np.prod(np.asarray(sizes, float)[combined], axis=1) <= _MOST_CELLS]
-        has = np.minimum(np.take(counts, combined), fitting[-1])
-        kinds, kind = np.unique(has, axis=0, return_inverse=True)
-        rows = [  # of attributes with equally many signs
-            (first[combined[kind.ravel() == i]][:, None] + np.array(list(np.ndindex(*some_counts)))).reshape(-1, order)
-            for i, some_counts in enumerate(kinds.tolist())
-        ]
-        made += [np.concatenate(rows).astype(np.uint16)] if rows else []
-        most -= sum(map(len, rows))
-    return made
+
+    def __init__(self, n_sets: float, total: float, rho: float, privacy: Privacy) -> None:
+        self.most = min(_MOST_SETS, _WORK / total)
+        self.rows = int(min(max(total, _ROWS[0]), _ROWS[1]))
+        self._rho, self._change = rho, privacy.l1_score_range / 2  # of a sum
+        self._logarithm = math.log(max(2.0, min(self.most, n_sets)))
+        self.chance = math.sqrt(2 * self._logarithm * total * (1 + total / self.rows))
+        self.least = (self.chance + self.priced(self.chance)[2]) / total
+        self.can_tell = n_sets > 1 and self.least <= _TELLS
+
+    def priced(self, least: float) -> tuple[float, float, float]:
+        """Return rho of a selection and of a check, and the selection's noise: no more than the least sum that counts.
+
+        More precise selections would be lost on sums that chance and the model's own error explain.
+        """
+        noise = 2 * self._change * self._logarithm  # largest of so many, at epsilon 1
+        epsilon = min(noise / least, math.sqrt(8 * _PICK_SHARE * self._rho))
+        check = min(_CHECK_SHARE * self._rho, (_CHECKED * self._change / least) ** 2 / 2)
+        return epsilon**2 / 8, check, noise / epsilon
 
 
-def _number(counts: Sequence[int], order: int) -> int:
-    """Return the number of sets of so many signs of different attributes: an elementary symmetric polynomial."""
-    sums = [1] + [0] * order
-    for count in counts:
-        for k in range(order, 0, -1):
-            sums[k] += count * sums[k - 1]
-    return sums[order]
+def reach_beyond_pairs(
+    domain: Domain, rho: float, privacy: Privacy, n_records: float, cliques: Sequence[Clique] | None
+) -> Reach:
+    """Return what a search beyond pairs can tell of so many records, within the marginals of a workload if given."""
+    counts = [len(signs_of(Values(np.ones(size), is_ordered=False), is_ordered=False)) for size in domain.shape]
+    largest = len(domain) if cliques is None else max(map(len, cliques), default=0)
+    n_sets = number_of_sets(counts, [order for order in BEYOND_PAIRS if order <= largest])
+    return Reach(n_sets, n_records, rho, privacy)
 
 
 class Search:
@@ -228,27 +154,13 @@ class Search:
         self.followed: list[LinearMeasurement] = []
         self._values = {a: Values(shares, a in ordered) for a, shares in start.shares.items()}
         self._signs = {a: signs_of(values, a in ordered) for a, values in self._values.items()}
-        self._most, self._within = min(_MOST_SETS, _WORK / self._total), within
+        self._within = within
         largest = len(run.domain) if within is None else max(map(len, within))
         self._orders = [order for order in orders if order <= largest]
-        counts = list(map(len, self._signs.values()))
-        whole = sum(_number(counts, order) for order in self._orders)
         self._left = SEARCH_SHARE * float(run.rho)
-        self._rows = int(min(max(self._total, _ROWS[0]), _ROWS[1]))
-        self._count = max(2.0, min(self._most, whole))
-        self._chance = math.sqrt(2 * math.log(self._count) * self._total * (1 + self._total / self._rows))
-        has_room = self._chance + self._priced(self._chance)[2] <= _TELLS * self._total
-        self.can_tell = whole > 1 and has_room and run.total != 0 and run.table.has_rows
-
-    def _priced(self, least: float) -> tuple[float, float, float]:
-        """Return rho of a selection and of a check, and the selection's noise: no more than the least sum that counts.
-
-        More precise selections would be lost on sums that chance and the model's own error explain.
-        """
-        rho, change = float(self._run.rho), self._run.table.privacy.l1_score_range / 2  # of a sum
-        noise = 2 * change * math.log(self._count)  # largest of so many, at epsilon 1
-        epsilon = min(noise / least, math.sqrt(8 * _PICK_SHARE * rho))
-        return epsilon**2 / 8, min(_CHECK_SHARE * rho, (_CHECKED * change / least) ** 2 / 2), noise / epsilon
+        whole = number_of_sets([len(signs) for signs in self._signs.values()], self._orders)
+        self._reach = Reach(whole, self._total, float(run.rho), run.table.privacy)
+        self.can_tell = self._reach.can_tell and run.total != 0 and run.table.has_rows
 
     def go(
         self,
@@ -264,7 +176,7 @@ class Search:
         model : model, optional
             Of what is known; the independent one by default.
         pairs : sequence of LinearMeasurement
-            Pairs it explains, of which it follows the noise.
+            Pairs it explains, of which it follows the noise, measured for a quarter of their budget.
         cliques : sequence of clique
             Those that the last estimate explains besides the sets, which must leave memory for it.
         fit : callable
@@ -273,18 +185,19 @@ class Search:
         run = self._run
         counts = list(map(len, self._signs.values()))
         within = None if self._within is None else list(map(run.domain.indices, self._within))
-        sets = candidate_sets(counts, run.domain.shape, self._most, self._orders, within)
+        sets = candidate_sets(counts, run.domain.shape, self._reach.most, self._orders, within)
         if not sets:
             return
         candidates = Candidates(self._signs, sets, np.repeat(np.arange(len(counts)), counts))
         selector = run.table.sign_selector(self._signs, sets)
         orders = np.concatenate([np.full(len(s), s.shape[1]) for s in sets])
         weights, among = _PRIOR ** (orders - orders.min()), np.ones(len(orders), bool)
-        least = self._chance + self._doubt(pairs) * self._total
-        rho_pick, rho_check, _ = self._priced(least)
+        noise = self._noise_of(pairs)
+        doubt = min(_DOUBT, _DOUBTED * float(np.mean(noise))) * self._total if noise else 0.0
+        rho_pick, rho_check, _ = self._reach.priced(self._reach.chance + doubt)
         budget = _SEARCH_SHARE * self._left
         while self._affords(rho_pick + rho_check, budget) and among.any() and not run.clock.is_past_limit:
-            expected = _Expected(candidates, self._start, model, self._rows)
+            expected = _Expected(candidates, self._start, model, self._reach.rows)
             position = selector.select(expected.sums, weights, among, rho=Fraction(rho_pick))
             signs = candidates.set_at(position)
             centred, unit = self._centred(signs)
@@ -292,13 +205,13 @@ class Search:
             budget -= rho_pick + rho_check
             self._left -= rho_pick + rho_check
             size = abs(float(check.values[0]) - expected.of(centred)) / unit
-            doubted = 0.0 if model is None else _off(model, pairs, centred) / unit ** (2 / len(centred))
-            if size < least + 2 * float(check.stddev) / unit + 2 * doubted:
+            off = 0.0 if model is None else _off(model, pairs, centred) / unit ** (2 / len(centred))
+            if size < self._reach.chance + math.hypot(doubt, 2 * off, 2 * float(check.stddev) / unit):
                 break
             among &= ~candidates.holding(signs)
             if not self._fits([*cliques, *(m.clique for m in self.followed), check.clique]):
                 continue
-            self.followed += [check, self._measured(signs, size / self._total)]
+            self.followed += [check, self._measured(signs, size / self._total, sum(noise) / _REST)]
             model = fit(self.followed)
             if run.ended(model):
                 break
@@ -327,26 +240,39 @@ class Search:
         centred = {a: np.rint(levels * (1 - 2 * signs[a] - means[a])).astype(np.int64) for a in clique}
         return centred, levels ** len(clique)
 
-    def _doubt(self, pairs: Sequence[LinearMeasurement]) -> float:
-        """Return the part of the records by which a model of pairs may be off because of their noise."""
-        noise = [
+    def _noise_of(self, pairs: Sequence[LinearMeasurement]) -> list[float]:
+        """Return the total variation that the noise of each pair makes, as a part of the records."""
+        return [
             _ABSOLUTE * float(m.stddev) * m.values.size / math.sqrt(m.query.squared_singular_value) / self._total
             for m in pairs
             if isinstance(m.query, Contrasts) and len(m.clique) == 2
         ]
-        return min(_DOUBT, _DOUBTED * float(np.mean(noise))) if noise else 0.0
 
-    def _measured(self, signs: Mapping[str, Bits], size: float) -> LinearMeasurement:
-        """Measure the interaction of a set in as many groups as leave little noise, for half of what is left."""
-        rho = min(self._left, float(self._run.table.ledger.remaining())) / 2
-        cells = size * self._total / (3 * _ABSOLUTE * self._run.stddev(rho))
+    def _measured(self, signs: Mapping[str, Bits], size: float, of_pairs: float) -> LinearMeasurement:
+        """Measure the interaction of a set in as many groups as leave little noise.
+
+        The set counts as much as the pairs within it. Where w is its part of what is left, its noise A / sqrt(w) and
+        that of all pairs, B / sqrt(1 - w), are least at ``w = 1 / (1 + (B / A)^(2/3))``; it gets half of what the
+        search has left at most.
+        """
+        left = float(self._run.table.ledger.remaining())
+        most, worth = min(self._left, left) / 2, math.comb(len(signs), 2)
+
+        def rho_of(cells: int) -> float:
+            noise = worth * _ABSOLUTE * self._run.stddev(left) * cells / self._total
+            return min(most, left / (1 + math.pow(of_pairs / noise, POWER)))
+
+        def is_clear(count: int) -> bool:
+            cells = math.prod(min(count, self._values[a].size) for a in signs)
+            return 3 * _ABSOLUTE * self._run.stddev(rho_of(cells)) * cells <= size * self._total
+
         count = 2
-        while count < _GROUPS and math.prod(min(count + 1, self._values[a].size) for a in signs) <= cells:
+        while count < _GROUPS and is_clear(count + 1):
             count += 1
         groups = {a: self._grouped(a, sign, count) for a, sign in signs.items()}
         made = math.prod(int(g.max()) + 1 for g in groups.values())
         enough = (self._run.stddev(1.0) * _NOISE * _ABSOLUTE * made / (size * self._total)) ** 2
-        rho = min(rho, enough)
+        rho = min(rho_of(made), enough)
         self._left -= rho
         clique = self._run.domain.canonical(tuple(groups))
         ordered_groups = [groups[a] for a in clique]

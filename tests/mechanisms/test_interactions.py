@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 
 import pypgm
 from pypgm.mechanisms import interactions, wide
-from pypgm.mechanisms.interactions import candidate_sets, signs_of
 from pypgm.mechanisms.resolution import Values
+from pypgm.mechanisms.sign_sets import candidate_sets, signs_of
 from pypgm.privacy import Budget, Privacy, PrivateTable
 from pypgm.privacy.counts import Dataset
 
@@ -49,6 +50,19 @@ def test_a_parity_of_any_bits_is_found_by_itself(k, privacy):
     assert agreement(release, k) > 0.97
     assert (*(f"x{i}" for i in range(k)), "y") in larger(release)
     assert Fraction(999, 1000) <= release.ledger.spent() / release.ledger.budget.limit <= 1
+
+
+def test_a_parity_of_five_is_found_among_many_columns():
+    data = parity(8000, 4, columns=22)
+    assert ("x0", "x1", "x2", "x3", "y") in larger(wide(data, 1, 1e-9, unsafe_seed=0))
+
+
+@pytest.mark.parametrize("columns", [8, 12, 16, 30])
+def test_orders_are_searched_whole_while_one_sign_of_each_attribute_fits(columns):
+    made = candidate_sets([1] * columns, [2] * columns, 6000, range(3, 8))
+    fitting = itertools.accumulate(math.comb(columns, order) for order in range(3, 8))
+    orders = range(3, 3 + sum(number <= 6000 for number in fitting))
+    assert [s.shape for s in made] == [(math.comb(columns, order), order) for order in orders]
 
 
 def test_few_records_do_for_few_bits():
@@ -192,3 +206,52 @@ def test_signs_split_the_records_and_none_is_there_twice(size, is_ordered):
         assert not any((a == b).all() or (a != b).all() for a, b in itertools.combinations(signs, 2))
         if size == 2 and shares.min() > 0.02:
             assert len(signs) == 1
+
+
+def either(n, seed):
+    """Return records whose target is one of two conjunctions, over four columns of several values out of ten."""
+    rng = np.random.default_rng(seed)
+    columns = {f"x{i}": rng.integers(0, 8, n) for i in range(10)}
+    first = (columns["x0"] > 3) & np.isin(columns["x1"], [2, 5, 6])
+    columns["y"] = (first | (columns["x2"] + columns["x3"] > 8)).astype(int)
+    return pypgm.Dataset(columns, pypgm.Domain(dict.fromkeys(columns, 8) | {"y": ["no", "yes"]}))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_both_of_two_rules_are_found(seed):
+    found = larger(wide(either(20_000, seed), 1, 1e-9, unsafe_seed=seed))
+    assert {("x0", "x1", "y"), ("x2", "x3", "y")} <= found
+
+
+def test_a_set_gets_less_where_many_noisy_pairs_need_the_budget():
+    def cost(n_noisy):
+        rng = np.random.default_rng(1)
+        base, columns = rng.integers(0, 10, 10_000), {f"x{i}": rng.integers(0, 3, 10_000) for i in range(4)}
+        columns["y"] = (columns["x0"] + columns["x1"]) % 3
+        columns |= {
+            f"z{i}": np.where(rng.random(10_000) < 0.8, base, rng.integers(0, 10, 10_000)) for i in range(n_noisy)
+        }
+        sizes = {a: 10 if a[0] == "z" else ["p", "q", "r"] for a in columns}
+        release = wide(pypgm.Dataset(columns, pypgm.Domain(sizes)), 1, 1e-9, unsafe_seed=0)
+        (of_set,) = (m for m in release.measurements if m.clique == ("x0", "x1", "y") and m.values.size == 27)
+        return 1 / of_set.stddev**2
+
+    assert cost(6) < cost(2) / 1.5
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1, 10])
+@pytest.mark.parametrize("n", [300, 3000, 20_000])
+def test_a_plan_says_what_the_search_of_a_release_finds(n, epsilon):
+    data = parity(n, 3)
+    planned = pypgm.mechanisms.plan("wide", data.domain, epsilon=epsilon, delta=1e-9, n_records=n)
+    assert (planned.interactions is None) == (not picks(wide(data, epsilon, 1e-9, unsafe_seed=0)))
+    assert ("follow a parity" in str(planned)) == (planned.interactions is not None)
+    if planned.interactions is not None:
+        assert 0 < planned.interactions < 1
+
+
+def test_a_plan_names_no_interactions_where_none_are_searched():
+    domain = parity(10, 3).domain
+    plan = pypgm.mechanisms.plan
+    assert plan("wide", domain, epsilon=1, delta=1e-9, n_records=20_000, workload=2).interactions is None
+    assert plan("mst", domain, epsilon=1, delta=1e-9, n_records=20_000).interactions_found() == ""

@@ -228,8 +228,8 @@ class QuantileBins:
         """Return the entry of the column in a schema file."""
         fields = {name: value for name, value in self.column.to_dict().items() if name not in {"width", "edges"}}
         heaps = {"heaps": list(self.heaps)} if self.heaps else {}
-        found = {"find_bounds": True} if self.find_bounds else {}
-        return fields | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share), **heaps, **found}}
+        bounds = {"find_bounds": True} if self.find_bounds else {}
+        return fields | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share), **heaps, **bounds}}
 
 
 OpenColumn = OpenSet | QuantileBins
