@@ -227,7 +227,7 @@ def test_what_is_no_file_of_the_releases_records_is_refused(tmp_path):
     (tmp_path / "real.csv").write_text("name,age\nAnn,3\n")
     made = pypgm.synthesize(table, schema, epsilon=1, delta=1e-9)
     for records, path, words in (
-        ("real.csv", "card.md", r"lacks 'code' and has 'name' too: records needs records that this release"),
+        ("real.csv", "card.md", "lacks 'code' and has 'name' too: file needs records that this release drew"),
         (None, "card.json", "Croissant describes a file of records, and needs its name as file"),
         (None, "card.html", "a name of no format that is written here: .md, .json"),
         ("real.csv", "real.csv", "a name of no format"),
