@@ -116,7 +116,7 @@ def page_of(
         level=LEVEL_TEXT,
         limit=f"{float(ledger.budget.limit):.6g}",
         promise=promise,
-        promised=promised(promise, "the release" if is_unsafe else "this page"),
+        promised=promised(promise, "the release" if is_unsafe else "this page", is_public=not is_unsafe),
         shares=[(share, i) for i, share in enumerate(shares)],
         ledger=ledger_lines(ledger, shares, _LAWS),
         parts=[_part(part) for part in parts],
@@ -189,9 +189,10 @@ def _column(part: Part, name: str) -> dict[str, Any]:
         notes.append(f"values beyond its bounds: {lost.cut[name]}")
     if name in lost.heavy:
         notes.append(f"in one bin: {lost.heavy[name]}: medians and means are coarse")
-    if facts.as_values is not None and name in facts.as_values.points:
-        notes.append(f"{rounded(facts.as_values.points[name])} as values")
     off = "" if quality is None else quality.reason((name,)) or f"{quality.shown((name,))} points off"
+    if facts.as_values is not None and name in facts.as_values.points:
+        values = rounded(facts.as_values.points[name])
+        notes += [] if off == f"{values} points off" else [f"{values} as values"]
     return {"name": name, "picture": picture, "off": off, "notes": notes, "size": domain.size((name,))}
 
 

@@ -24,8 +24,8 @@ _GOOD = 0.9  # share of counts that are twice their error, from the least such c
 _MOST_GOOD = 0.5
 
 
-def promised(promise: Promise, source: str) -> tuple[str, ...]:
-    """Return a promise in words: what is protected, how firmly, and what is not promised.
+def promised(promise: Promise, source: str, *, is_public: bool = True) -> tuple[str, ...]:
+    """Return a promise in words: what is protected, how firmly, that all may read it, and what is not promised.
 
     Caveats come before these sentences, and of a release that protects nobody there are none but the last two.
 
@@ -34,13 +34,15 @@ def promised(promise: Promise, source: str) -> tuple[str, ...]:
     promise : Promise
     source : str
         What a reader has before them, such as "this page".
+    is_public : bool
+        Whether it follows from the release alone.
 
     Examples
     --------
     >>> from pypgm import Budget
     >>> from pypgm.privacy.promise import Promise
     >>> promise = Promise(Budget(epsilon=1), "whether any one record is in the table at all")
-    >>> what, firm, _ = promised(promise, "this page")
+    >>> what, firm, *_ = promised(promise, "this page")
     >>> print(firm)
     How firm that is: a person's records change the odds of any conclusion about this person at most 2.8-fold \
 (epsilon 1.0). Something thought to be 50 % likely could come to look between 26 and 74 % likely, no further.
@@ -48,18 +50,22 @@ def promised(promise: Promise, source: str) -> tuple[str, ...]:
     budget = promise.budget
     if promise.not_private:
         return f"What the budget would promise: {budget_text(budget)}.", _NOT_PROMISED
-    otherwise = "Otherwise " if promise.caveats else ""
-    if weakness(budget):
-        what = f"{otherwise or 'I'}{'it' if otherwise else 't'} protects {promise.protects}."
+    if weakness(budget):  # which is among the caveats
+        what = f"Otherwise it protects {promise.protects}."
     else:
-        begin = "Otherwise, from" if otherwise else "From"
+        begin = "Otherwise, from" if promise.caveats else "From"
         what = (
             f"{begin} the synthetic records, {source} and anything computed from them, nobody can be sure "
             f"{promise.protects}, whatever else they know."
         )
-    return what, _firmness(promise), _NOT_PROMISED
+    open_to_all = () if promise.caveats or not is_public else (_OPEN_TO_ALL.format(source=source),)
+    return what, _firmness(promise), *open_to_all, _NOT_PROMISED
 
 
+_OPEN_TO_ALL = (
+    "It holds whoever reads the synthetic records and {source}, now or later: they may be published as far as privacy "
+    "is concerned, if the owner of the real table accepts a promise of this strength."
+)
 _NOT_PROMISED = (
     "Not promised: that nothing can be learned about people in general. Facts about groups, such as that a job pays "
     "well, are what the data are for, and hold of a person whether or not this person's record was used."
