@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -85,6 +84,8 @@ class RecordFile:
         ImportError
             If it is a Parquet file and pyarrow is not installed.
         """
+        import hashlib  # heavy, and of use in few calls
+
         check_suffix(path, RECORDS)
         place, parquet = Path(path), is_parquet(path)
         n_rows, types = _of_parquet(place) if parquet else _of_csv(place, layout)
