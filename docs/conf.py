@@ -58,6 +58,8 @@ docs/your_table
 docs/schema
 docs/command
 docs/operation
+docs/installing
+docs/r
 ```
 ```{toctree}
 :hidden:

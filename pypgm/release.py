@@ -58,6 +58,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.released import Model_co, Released
 from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
+from pypgm.reporting.card_file import write_card
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import TITLE, Part, write_page
 from pypgm.reporting.text import release_lines, summary_lines
@@ -825,6 +826,55 @@ class Release(Released[Model_co]):
         part = Part("", Facts(self), unsafe_data)
         audited = None if audit is None else read_audit(audit)
         write_page(path, [part], self.ledger, self.promise, title=title, audit=audited)
+
+    def card(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        file: str | os.PathLike[str] | None = None,
+        license: str = "",  # noqa: A002 - the word of data catalogues
+        title: str = TITLE,
+    ) -> None:
+        """Write a card of the synthetic records, to lie beside their file: for people, or for data catalogues.
+
+        It says what the records are and how they were made, the guarantee and whom it protects, what to use them for
+        and what not, expected errors, the columns, losses, the licence and digests. Everything in it follows from the
+        release and the file of synthetic records.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A name in ``.md`` makes a page of Markdown, whose header of YAML Hugging Face and others read; one in
+            ``.json`` makes Croissant, JSON-LD that search engines and loaders of data sets read.
+        file : str or path-like, optional
+            The file of synthetic records, CSV or Parquet, whose digest, size and types the card has. Croissant needs
+            it.
+        license : str
+            Licence of the records: a name of SPDX such as "CC-BY-4.0", an address, or a name of one's own.
+        title : str
+            Name of the data set.
+
+        Raises
+        ------
+        ValueError
+            If the name has another ending, the file has other columns than the release's, or one of the paths is that
+            of the original records.
+        OSError
+            If a file cannot be read or written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, pypgm
+        >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100}, pypgm.Domain({"a": 2}))
+        >>> release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> release.write(folder / "people.csv")
+        >>> release.card(folder / "README.md", file=folder / "people.csv", license="CC-BY-4.0", title="People")
+        >>> release.card(folder / "croissant.json", file=folder / "people.csv", license="CC-BY-4.0", title="People")
+        >>> (folder / "README.md").read_text().splitlines()[1:3]
+        ['pretty_name: "People"', 'license: cc-by-4.0']
+        """
+        write_card(self, path, file=file, license=license, title=title)
 
     def __repr__(self) -> str:
         first = "".join(f"{text} " for text in caveat_lines(self.promise))

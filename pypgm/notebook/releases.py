@@ -80,7 +80,7 @@ def _plan(shown: Plan) -> Markup:
     parts = [
         heading("Plan", summary),
         element("div", f"{shown.expected()} (mean total variation)"),
-        *([element("div", shown.found())] if shown.found() else []),
+        *([element("div", shown.interactions_found())] if shown.interactions_found() else []),
         table(head, rows, len(measured) - len(rows)),
     ]
     took = f"time: {shown.seconds:.1f} s beside reading the table"

@@ -122,6 +122,25 @@ class Grid:
         """Return whether it is shown as a table of its counts."""
         return len(self.rows) <= _TABLE_ROWS and len(self.columns) <= _TABLE_COLUMNS
 
+    @property
+    def paths(self) -> list[tuple[float, str]]:
+        """Shades to two digits, and the cells of each as one path of unit squares, joined along the rows.
+
+        Examples
+        --------
+        >>> Grid(("x",), ("0", "1", "2"), ((0.5, 0.5, 1.0),), ((1.0, 1.0, 4.0),), "").paths
+        [(0.5, 'M0 0h2v1h-2z'), (1.0, 'M2 0h1v1h-1z')]
+        """
+        found: dict[float, list[str]] = {}
+        for i, row in enumerate(self.shades):
+            j = 0
+            for strength, cells in itertools.groupby(row, key=lambda s: round(s, 2)):
+                width = len(list(cells))
+                if strength:
+                    found.setdefault(strength, []).append(f"M{j} {i}h{width}v1h-{width}z")
+                j += width
+        return [(strength, "".join(parts)) for strength, parts in found.items()]
+
 
 @dataclass(frozen=True, slots=True)
 class Arc:

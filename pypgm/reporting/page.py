@@ -19,13 +19,13 @@ from pypgm.data.sources.files import write_text
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.privacy.promise import Promise, budget_text, chances, odds_text, weakness
+from pypgm.privacy.promise import Promise, budget_text
 from pypgm.released import Released
 from pypgm.reporting.audited import AuditReport, audit_facts
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid, squares_of
 from pypgm.reporting.facts import Facts, shares_of
 from pypgm.reporting.quality import Quality, rounded
-from pypgm.reporting.reliance import more, reliance_of
+from pypgm.reporting.sentences import advice_of, promised
 from pypgm.reporting.shares import ledger_lines
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, many, percent
@@ -36,8 +36,6 @@ TITLE = "Synthetic data"
 _PICTURES = 120  # columns that are drawn, at most
 _DRAWN = 3  # best pairs, and as many of the worst
 _LISTED = 100  # pairs that are listed, at most
-_GOOD = 0.9  # share of counts that are twice their error, from the least such count on
-_MOST_GOOD = 0.5
 _LAWS = 3000  # draws listed for each purpose of a ledger, at most
 _ABSOLUTE = math.sqrt(2 / math.pi)  # mean absolute value of a normal variable, in standard deviations
 
@@ -107,21 +105,18 @@ def page_of(
     shares = parts[0].facts.shares if len(parts) == 1 else shares_of({p.name: p.facts for p in parts}, ledger)
     releases = [part.facts.release for part in parts]
     by = [release.mechanism for release in releases], releases[0].version
+    is_unsafe = any(part.unsafe_data is not None for part in parts)
     return rendered(
         "page.html",
         title=title,
-        is_unsafe=any(part.unsafe_data is not None for part in parts),
+        is_unsafe=is_unsafe,
         budget=budget_text(ledger.budget),
-        odds=odds_text(ledger.budget),
-        chances=chances(ledger.budget),
         unit=ledger.budget.unit,
         account=releases[0].account,
         level=LEVEL_TEXT,
-        more=more,
         limit=f"{float(ledger.budget.limit):.6g}",
-        delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),
         promise=promise,
-        is_weak=bool(weakness(promise.budget)),
+        promised=promised(promise, "the release" if is_unsafe else "this page", is_public=not is_unsafe),
         shares=[(share, i) for i, share in enumerate(shares)],
         ledger=ledger_lines(ledger, shares, _LAWS),
         parts=[_part(part) for part in parts],
@@ -161,37 +156,9 @@ def _part(part: Part) -> dict[str, Any]:
         "best": [_pair(part, quality, p) for p in best] if quality else [],
         "losses": facts.losses.sentences(),
         "at_most": facts.losses.at_most,
-        "least": _least(quality),
-        "reliance": reliance_of(facts),
+        "advice": advice_of(facts),
         "network": _network(release),
     }
-
-
-def _least(quality: Quality | None) -> list[int | None]:
-    """Return the count above which nine in ten are twice their error, of columns and of pairs, None if none."""
-    if quality is None:
-        return []
-    least = []
-    for size in (1, 2):
-        known = [c for c in quality.cliques if len(c) == size and not quality.reason(c)]
-        if known:
-            tables = (quality.answers, quality.errors)
-            least.append(_noise_below(*(np.concatenate([of[c].datavector() for c in known]) for of in tables)))
-    return least
-
-
-def _noise_below(counts: NDArray[np.float64], errors: NDArray[np.float64]) -> int | None:
-    """Return the least count above which nine in ten are twice their error, if there is one."""
-    is_good = counts >= 2 * errors
-    # Where most are good, a few small ones among them do not show where noise begins.
-    floor = 2 * float(np.quantile(errors, _GOOD)) if is_good.mean() >= _MOST_GOOD else 0.0
-    order = np.argsort(counts)
-    above = np.append(is_good[order][::-1].cumsum()[::-1], 0)
-    limits = np.unique(np.ceil(np.append(counts[counts >= floor], floor)))
-    first = np.searchsorted(counts[order], limits)
-    many = counts.size - first
-    enough = np.flatnonzero((above[first] >= _GOOD * many) & (many > 0))
-    return int(limits[enough[0]]) if enough.size else None
 
 
 def _counts(release: Released, facts: Facts, clique: Clique) -> Factor:
@@ -222,9 +189,10 @@ def _column(part: Part, name: str) -> dict[str, Any]:
         notes.append(f"values beyond its bounds: {lost.cut[name]}")
     if name in lost.heavy:
         notes.append(f"in one bin: {lost.heavy[name]}: medians and means are coarse")
-    if facts.as_values is not None and name in facts.as_values.points:
-        notes.append(f"{rounded(facts.as_values.points[name])} as values")
     off = "" if quality is None else quality.reason((name,)) or f"{quality.shown((name,))} points off"
+    if facts.as_values is not None and name in facts.as_values.points:
+        values = rounded(facts.as_values.points[name])
+        notes += [] if off == f"{values} points off" else [f"{values} as values"]
     return {"name": name, "picture": picture, "off": off, "notes": notes, "size": domain.size((name,))}
 
 

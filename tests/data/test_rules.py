@@ -278,3 +278,6 @@ def test_days_are_not_compared_with_hours():
         ValueError, match="both with hours or both without: 'from' is date with resolution hour, 'to' is"
     ):
         Schema(columns, rules=["from <= to"])
+    columns["from"] = Date("2024-01-01", "2024-01-31", "month", format="%Y-%m-%d %H:%M")
+    with pytest.raises(ValueError, match="'from' is date with resolution month and a format with hours, 'to' is"):
+        Schema(columns, rules=["from <= to"])

@@ -242,6 +242,12 @@ def test_bars_are_the_counts():
     drawn = drawings.grid(("a", "b"), [[str(i) for i in range(60)], ["x", "y", "z"]], table)
     squares = np.square(drawn.shades)
     assert (len(drawn.rows), len(drawn.columns)) == squares.shape == (24, 3)
+    painted = np.zeros(squares.shape)
+    for shade, path in drawn.paths:
+        for j, i, width, back in re.findall(r"M(\d+) (\d+)h(\d+)v1h-(\d+)z", path):
+            assert width == back
+            painted[int(i), int(j) : int(j) + int(width)] += shade
+    assert painted == pytest.approx(np.array(drawn.shades), abs=0.005)
     assert (squares / squares.sum()).sum(axis=0) == pytest.approx(table.sum(axis=0) / table.sum())
 
 

@@ -10,6 +10,7 @@
 
 #if defined(_WIN32)
 #define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
 #include <windows.h>
 // bcrypt.h needs the types of windows.h.
 #include <bcrypt.h>

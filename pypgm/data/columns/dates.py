@@ -228,8 +228,9 @@ class Date(Binned):
 
     @property
     def scale_words(self) -> str:
-        """The kind and the resolution."""
-        return f"{self.kind} with resolution {self.resolution}"
+        """The kind and the resolution, and the hours of a format that the resolution does not keep."""
+        hours = " and a format with hours" if self.scale == "seconds" and not self.needs_times else ""
+        return f"{self.kind} with resolution {self.resolution}{hours}"
 
     @property
     def numbers_are(self) -> NumberUse:
