@@ -160,6 +160,28 @@ def adult() -> Iterator[Row]:
     yield Row("`wide`, adult, triples with a target, epsilon 10", seconds, moved=pairs)
 
 
+def intervals() -> Iterator[Row]:
+    """Intervals of statistics that read one column of adult, five, and all."""
+    from pypgm import mechanisms
+
+    data = harness.table("adult")
+    names, codes = data.domain.attributes, data.columns
+    release = mechanisms.wide(data, 1, 1e-9, unsafe_seed=0)
+    for what, read in (
+        ("the mean of a column", names[:1]),
+        ("that of another", names[2:3]),
+        ("the means of five columns", names[:5]),
+        ("the means of all", names),
+    ):
+        interval, seconds = timed(release.interval, lambda table, read=read: [np.mean(table[a]) for a in read])
+        held = [
+            low <= np.mean(codes[a]) <= high for a, low, high in zip(read, interval.low, interval.high, strict=True)
+        ]
+        check(sum(held) >= 0.7 * len(read), "intervals do not hold the means")
+        check(len(interval.attributes) == len(read), "other columns are read")
+        yield Row(f"interval of {what}, adult", seconds)
+
+
 def records() -> Iterator[Row]:
     """Records of models of many columns, and of columns of many values."""
     import pypgm
@@ -354,10 +376,25 @@ def synth() -> Iterator[Row]:
 
 CASES = {
     job.__name__: job
-    for job in (first, synth, read, wide, vast, measure_many, mst, adult, records, triples, others, scans, plans)
+    for job in (
+        first,
+        synth,
+        read,
+        wide,
+        vast,
+        measure_many,
+        mst,
+        adult,
+        intervals,
+        records,
+        triples,
+        others,
+        scans,
+        plans,
+    )
 }
 CASES |= {job.__name__: job for job in (star, closure, chains, networks)}
-NEED_DATA = {"synth", "adult", "others", "scans", "plans", "networks"}
+NEED_DATA = {"synth", "adult", "intervals", "others", "scans", "plans", "networks"}
 
 
 def main() -> None:

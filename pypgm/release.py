@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ from pypgm.data.schema.schema import as_schema
 from pypgm.data.schema.schema_file import with_orders
 from pypgm.data.sources.frames import check_library
 from pypgm.data.sources.layout import Layout
-from pypgm.domain import as_clique, as_cliques
+from pypgm.domain import Clique, as_clique, as_cliques
 from pypgm.errors import warn_caller
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
@@ -34,7 +35,7 @@ from pypgm.intervals.frames import Frames
 from pypgm.intervals.heavy_bins import heavy_columns, moving_bins
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
 from pypgm.intervals.known import ReleaseErrors
-from pypgm.intervals.reading import IGNORED, Statistic, check_named, ignores_table, is_extreme, names_read
+from pypgm.intervals.reading import IGNORED, Statistic, alone, check_named, ignores_table, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.estimated_again import (
     ERROR_DEFAULTS,
@@ -390,7 +391,7 @@ class Release(Released[Model_co]):
                     "the statistic gives another answer for the same records: its random draws need a seed"
                 )
             in_bins = frames.has_bins and not np.array_equal(
-                answer, checked(frames.whole(records, as_generator(0), as_generator(0))), equal_nan=True
+                answer, checked(frames.of(frames.names, records, as_generator(0), as_generator(0))), equal_nan=True
             )
             if attributes is None:
                 read = names_read(checked, some, frames.names)
@@ -402,8 +403,21 @@ class Release(Released[Model_co]):
             extreme = is_extreme(checked, answer, map(some.values, read), some.kept)
             bins = heavy_columns(self.model, self.schema, names) if in_bins else ()
             heavy = tuple(moving_bins(checked, some, frames.names, bins))
+            shown = read if alone(checked, answer, some, read) else frames.names
             request = Request(
-                checked, frames.whole, names, in_bins, extreme, heavy, level, target, worlds, truths, combine, rng
+                statistic=checked,
+                frame=partial(frames.of, shown),
+                attributes=names,
+                drawn=frames.attributes(shown),
+                in_bins=in_bins,
+                is_extreme=extreme,
+                heavy=heavy,
+                level=level,
+                target=target,
+                worlds=worlds,
+                truths=truths,
+                combine=combine,
+                rng=rng,
             )
             interval = interval_of(self._known, answer, request, clock)
         if interval.is_constant and ignores_table(checked, answer):
@@ -426,8 +440,15 @@ class Release(Released[Model_co]):
         known: ReleaseErrors = self._kept["known"]
         return known
 
-    def _drawn(self, model: Model[Any], rows: int | None, rng: np.random.Generator) -> Dataset:
-        """Return records of a model over the same domain that keep the rules of the schema."""
+    def _drawn(
+        self, model: Model[Any], rows: int | None, attributes: Clique | None, rng: np.random.Generator
+    ) -> Dataset:
+        """Return records of a model over the same domain that keep the rules of the schema.
+
+        They have at least the given attributes, and all where rules relate some.
+        """
+        if attributes and len(attributes) < len(model.domain) and not (self.schema and self.schema.rules):
+            return model._records_of(attributes, rows, rng)
         return self._by_rules(lambda n: model.synthetic_data(rows if n is None else n, rng))
 
     def _with_errors(self, names: Iterable[str]) -> Model[Any]:

@@ -1,4 +1,4 @@
-"""90 % quantiles of Student's t, without importing SciPy (0.2 s), and the level of every ± that is shown."""
+"""Quantiles of Student's t, without importing SciPy (0.2 s), and the level of every ± that is shown."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ LEVEL_TEXT = level_text(LEVEL)
 
 
 @cache
-def upper_end(degrees: float) -> float:
-    """Return the upper end of the interval about 0 that holds 90 % of Student's t; infinity is the normal distribution.
+def upper_end(degrees: float, level: float = LEVEL) -> float:
+    """Return the upper end of the interval about 0 that holds a share of Student's t, by default 90 %.
 
     With t = sqrt(degrees) tan(angle) the share that an interval holds is a sum over powers of cos(angle); the angle is
     bisected.
@@ -55,7 +55,9 @@ def upper_end(degrees: float) -> float:
     Parameters
     ----------
     degrees : float
-        Degrees of freedom, a whole number or infinity.
+        Degrees of freedom, a whole number or infinity, which is the normal distribution.
+    level : float
+        The share, between 0 and 1.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def upper_end(degrees: float) -> float:
     [6.314, 2.92, 2.353, 1.812, 1.645]
     """
     if math.isinf(degrees):
-        return REACH
+        return reach_of(level)
     is_odd, k = int(degrees) % 2, np.arange(int(degrees) // 2)
     factors = np.cumprod(np.where(k, (2 * k - 1 + is_odd) / np.maximum(2 * k + is_odd, 1), 1))
 
@@ -74,5 +76,5 @@ def upper_end(degrees: float) -> float:
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if held(middle) < LEVEL else (low, middle)
+        low, high = (middle, high) if held(middle) < level else (low, middle)
     return math.sqrt(degrees) * math.tan(low)

@@ -411,7 +411,8 @@ class BayesianNetwork(RowAnswers):
         -------
         values : dict of str to label or code
             The value of each target, in the order of the targets; a label if the attribute has them. Among equally
-            probable values, the first in lexicographic order of the codes.
+            probable values of some targets the first in lexicographic order of the codes; of all attributes always the
+            same, see `JunctionTree.map`.
         log_probability : float
             Natural log of :math:`P(t, e)`.
 

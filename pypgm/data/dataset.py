@@ -296,6 +296,11 @@ class Dataset(Shown):
         persons = None if self.persons is None else self.persons[chosen]
         return Dataset(columns, self.domain, weights, schema=self.schema, persons=persons)
 
+    def _taken(self, rows: NDArray[np.integer[Any]], attributes: Clique | None = None) -> Dataset:
+        """Return records by their places, each as often as it is named, with all attributes or some; no weights."""
+        domain = self.domain if attributes is None else self.domain.project(self.domain.canonical(attributes))
+        return Dataset({a: np.asarray(self.columns[a])[rows] for a in domain}, domain)
+
     def _person(self) -> Person:
         person: Person | None = None if self.schema is None else self.schema.person
         if person is None:

@@ -262,9 +262,9 @@ class JunctionTree(Shown):
         """Return the most probable joint assignment, and the natural log of its weight.
 
         The weight of an assignment is the sum of its potentials and log-likelihoods, rounded as the plan adds them up.
-        Among all assignments with the largest such sum, without any tolerance, the answer is the lexicographically
-        smallest: attributes in the order of the domain, codes ascending. Sums that are equal but for rounding are no
-        ties; where potentials are integers (or halves, quarters, …) no sum is rounded.
+        Of several assignments with the largest such sum, without any tolerance, the answer is the one found from the
+        root of the tree down, which takes the smallest codes at each step: always the same of a tree. Sums that are
+        equal but for rounding are no ties; where potentials are integers (or halves, quarters, …) no sum is rounded.
 
         Parameters
         ----------

@@ -125,10 +125,12 @@ class Folding:
                 values[attribute] = code if labels is None else labels[code]
         return values
 
-    def records(self, columns: Mapping[str, NDArray[np.signedinteger]]) -> dict[str, NDArray[np.signedinteger]]:
-        """Return columns of codes of all attributes, given those of the inner ones."""
+    def records(
+        self, columns: Mapping[str, NDArray[np.signedinteger]], attributes: Iterable[str] | None = None
+    ) -> dict[str, NDArray[np.signedinteger]]:
+        """Return columns of codes of all attributes, or of some, given those of the inner ones they follow from."""
         records = {}
-        for attribute in self.domain:
+        for attribute in self.domain if attributes is None else attributes:
             name, codes = self.source(attribute)
             column = columns[name]
             if codes is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -98,18 +98,25 @@ class Frames:
     ) -> DrawnRecords:
         """Return drawn records, which give frames of any of their columns.
 
-        Values lie within bins as declared, or by drawn distributions.
+        Values lie within bins as declared, or by drawn distributions. Records may lack attributes that no rule relates
+        to their own: columns of these are without meaning.
         """
+        codes = {a: records.columns.get(a, np.zeros(len(records), dtype=np.int8)) for a in self._domain}
         if self._is_plain:
-            codes = {a: records.columns[a] for a in self.names}
-            return DrawnRecords(codes, lambda columns: Dataset(columns, records.domain.project(tuple(columns))))
+            return DrawnRecords(codes, lambda columns: Dataset(columns, self._domain.project(tuple(columns))))
         # A number that means a missing value would count as one.
         with_nulls = partial(self._layout.frame, keeps_nulls=False)
-        return DrawnRecords(self._schema.cells(records.columns, rng, scattered=scattered), with_nulls)
+        return DrawnRecords(self._schema.cells(codes, rng, scattered=scattered), with_nulls)
 
-    def whole(self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None) -> Any:  # noqa: ANN401 - of any library
-        """Return a frame of the records with all columns."""
-        return self.some(records, rng, scattered)(self.names)
+    def of(
+        self,
+        names: Sequence[str],
+        records: Dataset,
+        rng: np.random.Generator,
+        scattered: np.random.Generator | None = None,
+    ) -> Any:  # noqa: ANN401 - of any library
+        """Return a frame of the records with some columns."""
+        return self.some(records, rng, scattered)(names)
 
     def made_of(self, attributes: Iterable[str]) -> tuple[str, ...]:
         """Return the columns made only of these attributes."""

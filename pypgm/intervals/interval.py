@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from pypgm._base.constraints import AtLeast, Positive, check_attributes
 from pypgm._base.html import Shown
 from pypgm._base.numeric import as_generator
+from pypgm._base.student import reach_of, upper_end
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.intervals.heavy_bins import HeavyBin, widened
 from pypgm.intervals.reading import numbers_of
@@ -173,6 +175,8 @@ class Request:
         Function of records and a source of draws within bins that returns the statistic's frame.
     attributes : tuple of str
         Attributes that it reads.
+    drawn : tuple of str
+        Attributes that its frames are made of: all where the answer is another without the columns that it reads not.
     in_bins : bool
         Whether its answer depends on how values lie within bins.
     is_extreme : bool
@@ -186,6 +190,7 @@ class Request:
     statistic: Statistic
     frame: Callable[[Dataset, np.random.Generator, np.random.Generator | None], Any]
     attributes: tuple[str, ...]
+    drawn: tuple[str, ...]
     in_bins: bool
     is_extreme: bool
     heavy: Sequence[HeavyBin]
@@ -281,10 +286,10 @@ def _ask(
         if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
             return
         rows = drawn.records(rng)
-        records = type(pool)({a: c[rows] for a, c in pool.columns.items()}, pool.domain)
+        records = pool._taken(rows, request.drawn)
         moved = request.statistic_of(records, "a drawn table", scattered)
         of_truths.append((request.statistic_of(records, "a drawn table") if request.in_bins else moved, moved))
-    for released, true in known.worlds(request.worlds, clock):
+    for released, true in known.worlds(request.drawn, request.worlds, clock):
         both = request.statistic_of(released, "a made-up release"), request.statistic_of(true, "a made-up table")
         of_worlds += [both]  # one by one: Ctrl-C keeps those already made
 
@@ -294,25 +299,25 @@ def _half(errors: Sequence[Array], level: float) -> Array:
 
     It is infinite where more errors are infinite than an interval may miss.
     """
-    from scipy.special import stdtrit  # a fifth of the time that the package takes to import
-
     values = np.asarray(errors)
     known = np.isfinite(values)
     n = known.sum(axis=0)
     squares = np.square(np.where(known, values, 0.0)).sum(axis=0) / np.maximum(n, 1)
     n = np.where(np.isinf(values).mean(axis=0) > 1 - level, 0, n)
-    return np.asarray(np.where(n >= _MIN_TABLES, stdtrit(np.maximum(n, 1), (1 + level) / 2) * np.sqrt(squares), np.inf))
+    numbers, which = np.unique(n, return_inverse=True)
+    ends = [upper_end(int(k), level) if k >= _MIN_TABLES else math.inf for k in numbers]
+    with np.errstate(invalid="ignore"):
+        half = np.asarray(ends)[which.reshape(n.shape)] * np.sqrt(squares)
+    return np.asarray(np.where(n >= _MIN_TABLES, half, np.inf))
 
 
 def _sampling(answers: Sequence[Array], level: float) -> Array:
     """Return half the length of the interval for the error of sampling from a population."""
-    from scipy.special import ndtri
-
     values = np.asarray(answers)
     known = np.isfinite(values)
     n = np.maximum(known.sum(axis=0), 2)
     off = np.where(known, values - np.where(known, values, 0.0).sum(axis=0) / n, 0.0)
-    return np.asarray(ndtri((1 + level) / 2) * np.sqrt(np.square(off).sum(axis=0) / (n - 1)))
+    return np.asarray(reach_of(level) * np.sqrt(np.square(off).sum(axis=0) / (n - 1)))
 
 
 def weakest_basis(model: Model[Any], attributes: Sequence[str]) -> Basis:

@@ -19,10 +19,11 @@ from pypgm.models.estimated_again import Simulation, estimated_again, recipe_of
 
 if TYPE_CHECKING:
     from pypgm._base.clock import Clock
+    from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement, Unmeasured
     from pypgm.models.model import Model
 
-    Draw = Callable[[Model[Any], "int | None", np.random.Generator], Dataset]
+    Draw = Callable[[Model[Any], "int | None", "Clique | None", np.random.Generator], Dataset]
 
 _NORMAL = NormalDist()
 _TIMES = 3  # records of the model that are weighted, for each record that it has
@@ -54,7 +55,7 @@ class ReleaseErrors:
     ordinal : collection of str
         Attributes whose neighbouring codes are alike.
     draw : callable
-        Draws records of a model that keep the rules of the table.
+        Draws records of a model, with some of its attributes or all, that keep the rules of the table.
     answers : sequence of LinearMeasurement
         All released answers; the model may rest only on sums of them.
     """
@@ -73,14 +74,14 @@ class ReleaseErrors:
         self.rows = max(1, round(model.total))
         self._model_records: Dataset | None = None
         self._left_out: CrossValidatedPairs | None = None
-        self._worlds: list[MadeUpRelease] = []
+        self._estimates: list[Model[Any]] = []  # of made-up tables
 
     @property
     def model_records(self) -> Dataset:
         """Records drawn from the model."""
         if self._model_records is None:
             rows = min(_TIMES * self.rows, max(self.rows, _MAX_POOL))
-            self._model_records = self._draw(self.model, rows, np.random.default_rng([0, 1]))
+            self._model_records = self._draw(self.model, rows, None, np.random.default_rng([0, 1]))
         return self._model_records
 
     @property
@@ -116,30 +117,33 @@ class ReleaseErrors:
         rows = np.maximum(1.0, self.rows + self.total_stddev * scores)
         return TrueTables(self._left_out, inner, self.model_records, rows, self._unmeasured)
 
-    def worlds(self, n: int, clock: Clock) -> Iterator[MadeUpRelease]:
-        """Yield made-up tables and their releases, fewer when time is up; they are kept for the next question."""
-        again, done = estimated_again(self.model, recipe_of(self.model), clock), 0
-        while done < n and not clock.tick(partial("{}/{} made-up tables".format, done, n)):
-            if done == len(self._worlds):
-                made = self._made(again, np.random.default_rng([0, 2, done]), clock)
-                if made is None:
+    def worlds(self, attributes: Clique, n: int, clock: Clock) -> Iterator[MadeUpRelease]:
+        """Yield made-up tables and their releases with some attributes, fewer when time is up.
+
+        The models estimated from the tables are kept for the next question.
+        """
+        again = estimated_again(self.model, recipe_of(self.model), clock)
+        for done in range(n):
+            if clock.tick(partial("{}/{} made-up tables".format, done, n)):
+                return
+            rng, records = np.random.default_rng([0, 2, done]), self.model_records
+            rows = rng.integers(0, len(records), self.rows) if len(records) else np.zeros(0, dtype=np.intp)
+            if done == len(self._estimates):
+                estimate = self._estimated(again, records._taken(rows), rng, clock)
+                if estimate is None:
                     clock.over = True  # though no tick has seen it
                     return
-                self._worlds.append(made)
-            yield self._worlds[done]
-            done += 1
+                self._estimates.append(estimate)
+            released = self._draw(self._estimates[done], None, attributes, np.random.default_rng([0, 4, done]))
+            yield MadeUpRelease(released, records._taken(rows, attributes))
 
-    def _made(
-        self, again: Callable[[Sequence[Any]], Any], rng: np.random.Generator, clock: Clock
-    ) -> MadeUpRelease | None:
-        """Resample the records of the model, measure them and estimate again; None if there is no time."""
-        model, records, measurements = self.model, self.model_records, recipe_of(self.model).measurements
-        chosen = rng.integers(0, len(records), self.rows) if len(records) else np.zeros(0, dtype=np.intp)
-        true = Dataset({a: np.asarray(c)[chosen] for a, c in records.columns.items()}, model.domain)
+    def _estimated(
+        self, again: Callable[[Sequence[Any]], Any], true: Dataset, rng: np.random.Generator, clock: Clock
+    ) -> Model[Any] | None:
+        """Measure a made-up table and estimate again; None if there is no time."""
+        model, measurements = self.model, recipe_of(self.model).measurements
         scale = max(float(model.total), 0.0) / self.rows
         counts = true.count([m.clique for m in measurements], clock.n_threads)
         simulation = Simulation(model, [], None, 1, rng, clock, self.shared)
-        released = again(simulation.of_tables(c * scale for c in counts))
-        if released.fit is not None and released.fit.status == "time":
-            return None
-        return MadeUpRelease(self._draw(released, None, rng), true)
+        released: Model[Any] = again(simulation.of_tables(c * scale for c in counts))
+        return None if released.fit is not None and released.fit.status == "time" else released

@@ -17,6 +17,10 @@ IGNORED = (
 )
 """Warning about a statistic that ignores its table."""
 
+_HINT = (
+    "where it has no answer, as for an empty group, return NaN, and where it reads more columns only of some tables, "
+    "name all of them as attributes"
+)
 _RARE = 0.01  # largest share of the records that have an extreme value; above it quantiles are the same
 
 
@@ -42,7 +46,7 @@ class Statistic:
         try:
             answer = self._function(frame)
         except Exception as error:
-            hint = "" if self._shape is None else "; where it has no answer, as for an empty group, return NaN"
+            hint = "" if self._shape is None else f"; {_HINT}"
             raise ValueError(f"the statistic failed on {what}: {type(error).__name__}: {error}{hint}") from error
         if self._first is None:
             self._first = answer
@@ -146,6 +150,16 @@ def ignores_table(function: Callable[[Any], Any], answer: NDArray[np.float64]) -
     return _same(_given(function, None), answer)
 
 
+def alone(
+    function: Callable[[Any], Any],
+    answer: NDArray[np.float64],
+    frame_of: Callable[[Sequence[str]], Any],
+    names: Sequence[str],
+) -> bool:
+    """Return whether a statistic gives the same answer of these columns alone."""
+    return bool(names) and _same(_given(function, frame_of(names)), answer)
+
+
 def check_named(
     function: Callable[[Any], Any],
     answer: NDArray[np.float64],
@@ -154,8 +168,7 @@ def check_named(
     named: Collection[str],
 ) -> None:
     """Raise ``ValueError`` where a statistic reads other columns than those named."""
-    kept = [name for name in names if name in named]
-    if kept and _same(_given(function, frame_of(kept)), answer):
+    if alone(function, answer, frame_of, [name for name in names if name in named]):
         return
     if others := [name for name in names_read(function, frame_of, names) if name not in named]:
         raise ValueError(f"the statistic reads {', '.join(others)} too, which attributes does not name")

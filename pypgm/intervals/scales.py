@@ -173,7 +173,9 @@ class PairTable:
         else:
             self._read(answers, sides)
             self._blocks = list(self._levels(sides))
-            self.log_likelihoods = np.array([self._log_likelihood(tau) for tau in TAUS])
+            of_noise, of_effects = (self._maps @ part @ self._maps.T for part in self._covariances)
+            of_noise += np.eye(len(self._left))
+            self.log_likelihoods = np.array([self._log_likelihood(of_noise + tau**2 * of_effects) for tau in TAUS])
 
     def _read_cells(self, answer: PairAnswer) -> None:
         """Read the answers as noise about each cell."""
@@ -210,31 +212,29 @@ class PairTable:
             runs = [p * min(2**level, k) // k for p, k in zip(places, self.shape, strict=True)]
             yield (runs[0][:, None] * self.shape[1] + runs[1]).ravel()
 
-    def _covariance(self, tau: float) -> Array:
-        """Return the prior covariance of the true table."""
+    @property
+    def _covariances(self) -> tuple[Array, Array]:
+        """Prior covariance of the true table: without effects, and what effects of size 1 add."""
         same = np.zeros((self._predicted.size, self._predicted.size))
         for block in self._blocks:
             same += block[:, None] == block
-        return np.diag(self._predicted) + tau**2 * np.outer(self._predicted, self._predicted) * same
+        return np.diag(self._predicted), np.outer(self._predicted, self._predicted) * same
 
-    def _of_answers(self, covariance: Array) -> tuple[Array, Array]:
-        """Return the covariance of answers and table, and of the answers."""
-        both = self._maps @ covariance
-        return both, both @ self._maps.T + np.eye(len(self._left))
-
-    def _log_likelihood(self, tau: float) -> float:
+    def _log_likelihood(self, of_answers: Array) -> float:
+        """Return the log-likelihood of the answers, given their covariance."""
         from scipy.linalg import solve_triangular  # heavy: imported where it is used
 
-        root = np.linalg.cholesky(self._of_answers(self._covariance(tau))[1])
+        root = np.linalg.cholesky(of_answers)
         z = solve_triangular(root, self._left, lower=True, check_finite=False)
         return float(-np.log(np.diag(root)).sum() - z @ z / 2)
 
     def posterior(self, index: int) -> tuple[Array, Array, Array]:
         """Return gain, mean and variances of the table's cells given the answers, for a size of effects."""
         if index not in self._gains:
-            covariance = self._covariance(float(TAUS[index]))
-            both, of_answers = self._of_answers(covariance)
-            gain = np.linalg.solve(of_answers, both).T
+            of_noise, of_effects = self._covariances
+            covariance = of_noise + float(TAUS[index]) ** 2 * of_effects
+            both = self._maps @ covariance
+            gain = np.linalg.solve(both @ self._maps.T + np.eye(len(self._left)), both).T
             variances = np.maximum(np.diag(covariance) - np.einsum("ij,ji->i", gain, both), 1e-9)
             self._gains[index] = gain, self._predicted + gain @ self._left, variances
         return self._gains[index]

@@ -131,10 +131,7 @@ class TrueTables:
 
     def _key(self, groups: Sequence[Codes], clique: Clique) -> Codes:
         """Return the index of each cell in a table of groups of values."""
-        key = np.zeros(self._mass.size, dtype=np.intp)
-        for codes, a in zip(groups, clique, strict=True):
-            key = key * (int(codes.max()) + 1) + codes[self._codes[a]]
-        return key
+        return _index(groups, [self._codes[a] for a in clique])
 
     def _is_open(self, clique: Clique) -> bool:
         """Return whether effects of a clique are drawn: not where each of its cells was measured."""
@@ -175,7 +172,11 @@ class TrueTables:
 
     def _effects(self, clique: Clique, halvings: list[_Blocks], tau: float, rng: np.random.Generator) -> Array:
         """Return drawn log effects of the cells within measured groups, of mean weight about 1."""
-        effects, variances = np.zeros(self._mass.size), np.zeros(self._mass.size)
+        sizes = [block.size for block in halvings[0].blocks]
+        codes = [self._codes[a] for a in clique]
+        if is_small := math.prod(sizes) < self._mass.size:  # of each combination of values once
+            codes = [*np.indices(sizes).reshape(len(sizes), -1)]
+        effects, variances = np.zeros((2, codes[0].size))
         for blocks, hidden in halvings:
             if len(clique) == 1:
                 spread = hidden
@@ -183,11 +184,20 @@ class TrueTables:
                 spread = max(_TRIPLES * tau / _HIDDEN, 1.0) * hidden
             else:
                 spread = np.maximum(tau if clique in self._keys else self._ratio * tau, hidden)
-            key = self._key(blocks, clique)
+            key = _index(blocks, codes)
             effects += (rng.normal(size=spread.size) * spread)[key]
             variances += (spread**2)[key]
         share = np.minimum(1.0, _MOST_SPREAD / np.sqrt(np.maximum(variances, 1e-12)))
-        return np.asarray(share * effects - share**2 * variances / 2)
+        drawn = np.asarray(share * effects - share**2 * variances / 2)
+        return drawn[self._key([np.arange(k) for k in sizes], clique)] if is_small else drawn
+
+
+def _index(groups: Sequence[Codes], codes: Sequence[Codes]) -> Codes:
+    """Return the index of each record's codes in a table of groups of values."""
+    index = np.zeros(codes[0].size, dtype=np.intp)
+    for group, column in zip(groups, codes, strict=True):
+        index = index * (int(group.max()) + 1) + group[column]
+    return index
 
 
 def _runs(groups: Codes, counts: Array, ranks: Codes, n: int) -> Codes:

@@ -405,8 +405,6 @@ class RegionGraphModel(Model[RegionAnswer]):
         if is_prior:
             return solved_on_tree(request, prior_tree(like))[0]
         model = solved_on_regions(request, self.graph)[0]
-        if isinstance(like, RegionGraphModel):
-            model._grown_from = like._bounded
         model._noise, model.tree_cells = self._noise, min(self.tree_cells, _AGAIN_CELLS)
         return model
 

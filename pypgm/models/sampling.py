@@ -117,17 +117,21 @@ def code_bytes(domain: Domain) -> int:
     return sum(np.min_scalar_type(-size).itemsize for size in domain.shape)
 
 
-def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: bool) -> list[list[Clique]]:
+def stages(
+    domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: bool, most: int | None = None
+) -> list[list[Clique]]:
     """Return the cliques that records are refined towards, first with other pairs unless `alone`.
 
     Records that are refined only towards the cliques lose the model's dependence of other pairs. Those of the fewest
-    cells are taken, at most as many as there are cliques. For a `noisy` model all are targets at once: the gain of the
-    cliques by themselves is far below the noise.
+    cells are taken, at most as many as there are cliques, or `most`. For a `noisy` model all are targets at once: the
+    gain of the cliques by themselves is far below the noise.
     """
     if alone or not cliques:
         return [[*cliques]] if cliques else []
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
-    outside = itertools.islice((pair for pair in _small_pairs(domain) if pair not in held), len(cliques))
+    outside = itertools.islice(
+        (pair for pair in _small_pairs(domain) if pair not in held), len(cliques) if most is None else most
+    )
     first = [*cliques, *outside]
     return [first] if noisy or len(first) == len(cliques) else [first, [*cliques]]
 

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lock import lets_others_in
 from peak_memory import printed_numbers
-from random_models import chain, cliques_of, domains
+from random_models import chain, cliques_of, domains, models
+from reference import log_joint
 
 import pypgm
-from pypgm import CliqueVector, Domain, JunctionTree, ModelTooLargeError
+from pypgm import CliqueVector, Domain, ImpossibleEvidenceError, JunctionTree, ModelTooLargeError
 
 
 @st.composite
@@ -385,3 +386,18 @@ def test_two_threads_may_use_one_tree():
     for worker in workers:
         worker.join()
     assert found == [wanted, wanted]
+
+
+@given(models(), st.integers(0, 2**32 - 1))
+def test_ties_have_one_most_probable_assignment(shape, seed):
+    """Sums of few small integers are equal all over, and exact: any with the largest will do, but always the same."""
+    values = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, -np.inf], shape.values.size, p=[0.5, 0.3, 0.1, 0.1])
+    potentials = CliqueVector(shape.domain, shape.cliques, values)
+    tree, joint = JunctionTree(shape.domain, shape.cliques), log_joint(potentials)
+    if joint.max() == -np.inf:
+        with pytest.raises(ImpossibleEvidenceError):
+            tree.map(potentials)
+        return
+    found, log_weight = tree.map(potentials)
+    assert log_weight == joint.max() == joint[tuple(found.values())]
+    assert JunctionTree(shape.domain, shape.cliques).map(potentials) == (found, log_weight)

@@ -17,10 +17,9 @@ struct MostProbable {
 
 /// Max-product on the factored tree. The weight of an assignment is the sum of its potentials and
 /// log-likelihoods, rounded as the plan adds them; rounding is monotone, so that one pass finds the largest
-/// such sum exactly. Among all assignments that reach it, the answer is the lexicographically smallest in the
-/// order of the attributes: no tolerance is involved. One pass, and where there are ties at most a few passes
-/// along a path to the root for each attribute. Requires tree.factored. Once the watch is abandoned, the
-/// answer means nothing.
+/// such sum exactly. Of several assignments that reach it, without any tolerance, the answer is the one found
+/// from the root down, which takes the smallest codes at each step: always the same of a tree. One pass up
+/// and one down. Requires tree.factored. Once the watch is abandoned, the answer means nothing.
 MostProbable most_probable(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, const Watch* watch = nullptr);
 
