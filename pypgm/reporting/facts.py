@@ -245,7 +245,12 @@ class Facts:
         if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
             known = self.release._known
             reach = math.nan if known is None else REACH * known.total_stddev
-        return records_text(model.total, is_public=is_public, reach=reach, at_most=self.losses.at_most)
+        return records_text(model.total, is_public=is_public, reach=reach, **self._counted)
+
+    @property
+    def _counted(self) -> dict[str, Any]:
+        """Records that were counted, if not all alike: some of each person, or a weighted population."""
+        return {"at_most": self.losses.at_most, "weight": self.release.privacy.weight}
 
     @cached_property
     def losses(self) -> Losses:
@@ -280,6 +285,7 @@ class Facts:
             "neighbours": release.privacy.neighbours,
             "records_per_person": release.privacy.records_per_person,
             "person": list(release.privacy.person),
+            "weight": release.privacy.weight,
             "mechanism": release.mechanism,
             "version": release.version,
             "account": release.account and release.account.to_dict(),
