@@ -722,6 +722,8 @@ class Release(Released[Model_co]):
         >>> len(table.ledger.lines), table.ledger.spent()
         (2, Fraction(3, 2))
         """
+        if self.privacy.weight and data.weights is None:
+            raise ValueError(f"the release is of weighted records: these need their weights, {self.privacy.weight!r}")
         granted = self.ledger.budget
         if as_budget(None, None, budget).unit != granted.unit:
             raise ValueError(f"the release spent {granted.unit}, {budget!r} is in {budget.unit}")

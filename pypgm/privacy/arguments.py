@@ -101,8 +101,6 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
             f"the schema of the records identifies persons by {listed(list(map(repr, person)))}, and privacy by "
             f"{listed(list(map(repr, relation.person)))}: leave person out there"
         )
-    if relation.weight not in {"", weight}:
-        raise ValueError(f"privacy has the weight {relation.weight!r}, which the schema of the records does not have")
     if weight:
         return Privacy(relation.neighbours, stated, relation.person, weight)
     return Privacy(relation.neighbours, stated, person) if person else relation

@@ -161,6 +161,7 @@ def _part(part: Part) -> dict[str, Any]:
         "best": [_pair(part, quality, p) for p in best] if quality else [],
         "losses": facts.losses.sentences(),
         "at_most": facts.losses.at_most,
+        "weight": release.privacy.weight,
         "least": _least(quality),
         "reliance": reliance_of(facts),
         "network": _network(release),

@@ -15,6 +15,7 @@ import pypgm
 from pypgm.data import Codes, Integer, OpenSet, QuantileBins, Weight, scan
 from pypgm.mechanisms.tables import mechanism_names
 from pypgm.privacy import settle
+from pypgm.reporting.facts import Facts
 
 K = 7
 DOMAIN = pypgm.Domain({"a": 3, "b": 2, "c": 4})
@@ -236,3 +237,28 @@ def test_what_is_open_is_found_by_weights():
     assert found.encode(raw).project("job")["spy"] == 100
     release = pypgm.synthesize(raw, schema, epsilon=900, delta=1e-9, mechanism="mst", iterations=3)
     assert release.model.total == pytest.approx(101, abs=40)
+
+
+def test_what_is_said_of_a_release_is_of_the_weighted_population(tmp_path):
+    """The comparison, the page, the losses, JSON and the plan count as the release does."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 400)
+    raw = {"a": [["x", "y", "z"][i] for i in codes], "w": np.where(codes == 0, 40, rng.integers(0, 5, 400)).tolist()}
+    schema = {"columns": {"a": ["x", "y", "z"]}, "weight": {"column": "w", "at_most": 50}}
+    release = pypgm.synthesize(raw, schema, epsilon=20, delta=1e-9)
+    assert release.model.project("a")["x"] > 0.8 * release.model.total
+    compared = pypgm.compare(release, raw)
+    assert compared.score > 98
+    assert compared.only == ((), ())
+    pytest.importorskip("jinja2")
+    release.report_html(tmp_path / "page.html")
+    for text in (release.report(), (tmp_path / "page.html").read_text()):
+        assert "weighted population" in text
+        assert "at most 50 times" in text
+    facts = Facts(release).to_dict()
+    assert (facts["weight"], facts["lost"]["weights"]) == ("w", {"w": 50})
+    plan = pypgm.mechanisms.plan("wide", release.schema, 1, 1e-9, n_records=9000, privacy=release.privacy)
+    assert plan.n_records == 9000
+    plain = pypgm.Dataset({"a": codes}, release.model.domain)
+    with pytest.raises(ValueError, match="weights, 'w'"):
+        release.resume(plain, pypgm.Budget(epsilon=30, delta=1e-9))
