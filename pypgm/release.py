@@ -317,7 +317,8 @@ class Release(Released[Model_co]):
         level : float
             Probability with which the interval is to hold the answer, between 0 and 1.
         target : {"records", "population"}
-            The answer of the original records, or of the population that they were drawn from, which is less certain.
+            The answer of the original records, or of the population that they were drawn from, which is less certain;
+            it is not known of weighted records.
         attributes : str or sequence of str, optional
             The columns that the statistic reads; by default they are found by leaving columns out. With more of them
             the interval is wider and slower.
@@ -378,6 +379,9 @@ class Release(Released[Model_co]):
         >>> bool(found.low < 2 / 3 < found.high), found.attributes, found.basis
         (True, ('a',), 'measured')
         """
+        if target == "population" and self.privacy.weight:
+            known = "the sampling error of a weighted survey depends on its design, which no release knows"
+            raise ValueError(f'{known}: target needs "records"')
         model = self._with_errors(())
         checked = Statistic(statistic)
         frames = Frames(model.domain, self.schema, self.layout)
@@ -740,6 +744,8 @@ class Release(Released[Model_co]):
         >>> len(table.ledger.lines), table.ledger.spent()
         (2, Fraction(3, 2))
         """
+        if self.privacy.weight and data.weights is None:
+            raise ValueError(f"the release is of weighted records: these need their weights, {self.privacy.weight!r}")
         granted = self.ledger.budget
         if as_budget(None, None, budget).unit != granted.unit:
             raise ValueError(f"the release spent {granted.unit}, {budget!r} is in {budget.unit}")

@@ -105,7 +105,8 @@ def _compare(arguments: argparse.Namespace) -> None:
 def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.Namespace) -> dict[str, float]:
     """Return the errors of a model's own answers, in percentage points, for its columns and their pairs."""
     with table_checked():
-        data = read_table(arguments.table, model.domain if known is None else known.of_records(), **reading(arguments))
+        schema = model.domain if known is None else known if known.weight else known.of_records()
+        data = read_table(arguments.table, schema, **reading(arguments))
     names = model.domain.attributes
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
     pairs = [c for c in itertools.combinations(some, 2) if model.domain.size(c) <= _CELLS]

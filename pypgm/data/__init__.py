@@ -19,6 +19,7 @@ from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import Blank, Rule
 from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
 from pypgm.data.schema.schema_file import JSON_SCHEMA
+from pypgm.data.schema.weight import Weight
 from pypgm.data.sources.counted_table import CountedTable, checked_counts
 from pypgm.data.sources.engine import EngineTable
 from pypgm.data.sources.frames import as_frame
@@ -51,6 +52,7 @@ __all__ = [
     "Rule",
     "Schema",
     "StreamedTable",
+    "Weight",
     "as_frame",
     "checked_counts",
     "read_domain",

@@ -169,6 +169,7 @@ _PRIVACY = Record(
             "how many records of one person there may be; absent where any one record is meant",
         ),
         "person?": ([str], "columns that name a person; `records_per_person` of their records are kept"),
+        "weight?": (str, "column of the weight of a record, which counts at most `records_per_person` times"),
     },
 )
 BUDGET = Record(

@@ -56,7 +56,8 @@ def _declaration(shown: Declaration) -> Markup:
     parts = [f"{len(shown.declared):,} columns"]
     if (k := shown.stated_records_per_person) is not None:
         people = f"kept of each {listed(list(map(repr, shown.key_columns)))}" if shown.key_columns else "a person"
-        parts.append(f"at most {k} record{'' if k == 1 else 's'} {people}")
+        weighted = f"weighted by {shown.weight.column!r}, at most {k} a record" if shown.weight else ""
+        parts.append(weighted or f"at most {k} record{'' if k == 1 else 's'} {people}")
     parts += [f"dropped: {', '.join(shown.drop)}"] * bool(shown.drop)
     parts += [f"{len(shown.rules):,} rules"] * bool(shown.rules)
     whole = heading("Schema", "; ".join(parts))

@@ -86,8 +86,9 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
     """
     stated = None if schema is None else schema.stated_records_per_person
     person = () if schema is None else schema.key_columns
+    weight = "" if schema is None or schema.weight is None else schema.weight.column
     if relation is None or isinstance(relation, str):
-        return Privacy("add-remove" if relation is None else relation, stated, person)
+        return Privacy("add-remove" if relation is None else relation, stated, person, weight)
     if not isinstance(relation, Privacy):
         raise TypeError(f"privacy needs a Privacy, got {type(relation).__name__}")
     if stated is not None and relation.records_per_person != stated:
@@ -100,6 +101,8 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
             f"the schema of the records identifies persons by {listed(list(map(repr, person)))}, and privacy by "
             f"{listed(list(map(repr, relation.person)))}: leave person out there"
         )
+    if weight:
+        return Privacy(relation.neighbours, stated, relation.person, weight)
     return Privacy(relation.neighbours, stated, person) if person else relation
 
 

@@ -8,11 +8,13 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data import Dataset, Schema
+from pypgm.data import Dataset, Schema, tabulate
 from pypgm.data.schema.rules import Ordered
+from pypgm.data.schema.weight import Weight
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.observer import the_observer
 from pypgm.privacy.sampler import Sampler
+from pypgm.queries.neighbours import EXACT_LIMIT
 
 _PIECE = 1 << 18  # records of a table in memory that are read together
 
@@ -70,6 +72,41 @@ class _Part:
     def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
         """Count the records of each cell of some cliques' tables."""
         return self._whole.count(cliques, n_threads)
+
+
+class WeightedCounts:
+    """Records that count as often as their weights say, given by their counts alone.
+
+    They have the counts of a table in which each record stands as often, at most `Weight.at_most` times. So adding or
+    removing a record changes them as adding or removing so many equal records of one person, and every sensitivity
+    that covers `records_per_person` records covers it.
+
+    Parameters
+    ----------
+    data : Dataset
+        With its weights.
+    weight : Weight
+
+    Raises
+    ------
+    ValueError
+        If a weight is no whole number of 0 or more, or their sum is beyond what is counted exactly.
+    """
+
+    weights = None  # of the records that stand in the table
+
+    def __init__(self, data: Dataset, weight: Weight) -> None:
+        times = weight.times(np.zeros(0) if data.weights is None else data.weights)
+        self.n_records = int(times.sum())
+        if self.n_records >= EXACT_LIMIT:
+            raise ValueError(f"the weights of column {weight.column!r} need a sum below 2^53: at_most is too large")
+        self._columns, self._times, self.domain = data.columns, times.astype(np.float64), data.domain
+
+    def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
+        """Add the weights of the records in each cell; sums of whole numbers below 2^53 are exact in any order."""
+        del n_threads
+        sums = (tabulate.add_weights(self._columns, self.domain, clique, self._times) for clique in cliques)
+        return [table.reshape(-1).astype(np.int64) for table in sums]
 
 
 class _PartInRows(_Part):
@@ -133,16 +170,30 @@ def schema_of(data: Counts) -> Schema | None:
     return schema
 
 
+def check_weights(data: Counts, schema: Schema | None) -> None:
+    """Raise ``ValueError`` unless records have weights where their schema bounds these, and nowhere else."""
+    is_weighted = schema is not None and schema.weight is not None
+    if data.weights is not None and not is_weighted:
+        needed = "a private release needs unweighted records: weights have no sensitivity bound"
+        raise ValueError(f"{needed}, unless a schema names their column and the most that one counts (weight=)")
+    if schema is not None and schema.weight is not None and data.weights is None and isinstance(data, Dataset):
+        raise ValueError(f"the schema names the weight {schema.weight.column!r}: these records need weights=")
+
+
 def kept(data: Counts, schema: Schema | None, sampler: Sampler) -> Counts:
-    """Return a table in which no person has more records than the schema keeps; the same one if it names no person.
+    """Return a table in which nobody counts more than the schema says: by the records it keeps, or by their weight.
+
+    The table is the same if the schema names neither a person nor a weight.
 
     Raises
     ------
     ValueError
         If the table does not know whose records these are.
     """
-    if schema is None or schema.person is None:
+    if schema is None or (schema.person is None and schema.weight is None):
         return data
+    if schema.weight is not None:
+        return WeightedCounts(data, schema.weight) if isinstance(data, Dataset) else data
     keep = getattr(data, "kept", None)
     if keep is None:
         raise ValueError(f"the schema names a person, and {type(data).__name__} has no records of persons to keep")

@@ -24,7 +24,17 @@ from pypgm.privacy.account_use import as_account, charged_to
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
-from pypgm.privacy.counts import Counts, batches, check_counts, has_rows, in_rows, kept, part_of, schema_of
+from pypgm.privacy.counts import (
+    Counts,
+    batches,
+    check_counts,
+    check_weights,
+    has_rows,
+    in_rows,
+    kept,
+    part_of,
+    schema_of,
+)
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
 from pypgm.privacy.laws import PoissonSample
@@ -55,7 +65,8 @@ class PrivateTable(Shown, Guarded):
     Parameters
     ----------
     data : Dataset or CountedTable
-        Unweighted records; if they know their `schema`, the table and its releases have the same one.
+        Records, unweighted unless their schema names the weight; if they know their `schema`, the table and its
+        releases have the same one.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation and the records a person may have. Given by name alone, or left out for "add-remove", the
         number is that of the records' schema, or 1 without one.
@@ -73,7 +84,8 @@ class PrivateTable(Shown, Guarded):
     BudgetError
         If the account has less than the ledger's budget left.
     ValueError
-        If the records are weighted, as weights have no bound that a sensitivity could rest on; if their schema has
+        If the records are weighted and their schema does not bound the weights, so that nothing bounds a sensitivity;
+        if their schema has
         another domain, states another number of records per person than `privacy`, or names a person whom the records
         do not identify; or if the ledger has another relation.
     """
@@ -93,9 +105,8 @@ class PrivateTable(Shown, Guarded):
     ) -> None:
         data = cast("Counts", as_counted(data))
         check_counts(data)
-        if data.weights is not None:
-            raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         schema = schema_of(data)
+        check_weights(data, schema)
         relation = relation_of(privacy, schema)
         if sampler is None:  # else the caller was warned when the records came in
             warn_at_door(schema, ledger.budget)

@@ -30,12 +30,15 @@ class Privacy:
     person : sequence of str
         Columns that identify persons, if only `records_per_person` records of each are kept; the relation is then
         "add-remove".
+    weight : str
+        Column of the weights, if each record counts as often as its weight says, at most `records_per_person` times;
+        the relation is then "add-remove", and any one record is protected.
 
     Raises
     ------
     ValueError
         If the relation is unknown, `records_per_person` is not a positive integer below 2^53, or a person is named
-        under "replace", or without a number of records.
+        or a weight under "replace", or without a number of records, or both.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Privacy:
     neighbours: Neighbours
     records_per_person: int
     person: tuple[str, ...]
+    weight: str
     is_of_people: bool = field(compare=False)  # rather than of single records, which have equal sensitivities
 
     def __init__(
@@ -54,6 +58,7 @@ class Privacy:
         neighbours: Neighbours = "add-remove",
         records_per_person: int | None = None,
         person: Sequence[str] = (),
+        weight: str = "",
     ) -> None:
         check_new(self, "neighbours")
         check_choice("neighbours", neighbours, get_args(Neighbours))
@@ -62,8 +67,12 @@ class Privacy:
             raise ValueError(f"records_per_person must be a positive integer below 2^53, got {shown(k)}")
         object.__setattr__(self, "neighbours", "replace" if neighbours == "replace" else "add-remove")
         object.__setattr__(self, "records_per_person", k)
-        object.__setattr__(self, "is_of_people", records_per_person is not None)
+        object.__setattr__(self, "is_of_people", records_per_person is not None and not weight)
         object.__setattr__(self, "person", tuple(person))
+        object.__setattr__(self, "weight", str(weight))
+        if weight and (records_per_person is None or person or self.total_is_public):
+            needed = 'weights need "add-remove", as their sum is private, the most that a record counts, and no person'
+            raise ValueError(f"{needed}: neighbours is {neighbours!r}, records_per_person {shown(records_per_person)}")
         if person and records_per_person is None:
             raise ValueError("persons that columns name need records_per_person, how many records of each are kept")
         if person and self.total_is_public:
@@ -74,8 +83,9 @@ class Privacy:
 
     def __repr__(self) -> str:
         person = f", person={self.person!r}" if self.person else ""
-        k = self.records_per_person if self.is_of_people else None
-        return f"Privacy(neighbours={self.neighbours!r}, records_per_person={k}{person})"
+        weight = f", weight={self.weight!r}" if self.weight else ""
+        k = self.records_per_person if self.is_of_people or self.weight else None
+        return f"Privacy(neighbours={self.neighbours!r}, records_per_person={k}{person}{weight})"
 
     @property
     def sentence(self) -> str:
@@ -89,10 +99,14 @@ class Privacy:
         'what the records of any one person (at most 2 records) hold; how many records there are is public'
         >>> Privacy("add-remove", 2, ["NHS Number"]).sentence
         "whether any one person (known by 'NHS Number', at most 2 records kept) is in the table at all"
+        >>> Privacy("add-remove", 50, weight="w").sentence
+        "whether any one record (weighted by 'w', counted at most 50 times) is in the table at all"
         """
         k = self.records_per_person
         records = f"{k} record{'' if k == 1 else 's'}{' kept' if self.person else ''}"
         unit = f"any one person ({known_by(self.person)}at most {records})" if self.is_of_people else "any one record"
+        if self.weight:
+            unit += f" (weighted by {self.weight!r}, counted at most {k} time{'' if k == 1 else 's'})"
         if self.total_is_public:
             what = f"what the records of {unit} hold" if self.is_of_people else f"what {unit} holds"
             return f"{what}; how many records there are is public"
@@ -104,8 +118,10 @@ class Privacy:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the arguments, as files store them."""
-        stated = {"records_per_person": self.records_per_person} if self.is_of_people else {}
-        return {"neighbours": self.neighbours, **stated, **({"person": list(self.person)} if self.person else {})}
+        stated: dict[str, Any] = {"records_per_person": self.records_per_person} if self.is_of_people else {}
+        stated |= {"person": list(self.person)} if self.person else {}
+        stated |= {"records_per_person": self.records_per_person, "weight": self.weight} if self.weight else {}
+        return {"neighbours": self.neighbours, **stated}
 
     @property
     def total_is_public(self) -> bool:

@@ -17,7 +17,7 @@ from pypgm.data.columns.numbers import Numeric, as_number
 from pypgm.data.columns.open_columns import OpenColumn, OpenSet, QuantileBins
 from pypgm.data.columns.values import Values, as_list, bare, is_number, is_plain, plain
 from pypgm.data.schema.person import Keys, content_keys
-from pypgm.data.sources.frames import check_columns
+from pypgm.data.sources.frames import as_columns, check_columns
 from pypgm.data.sources.open_values import OpenValues, counted_values
 from pypgm.domain import listed
 from pypgm.privacy.arguments import relation_of, warn_at_door
@@ -51,9 +51,9 @@ def settle(
     ----------
     schema : OpenSchema
     columns : mapping of str to sequence, shape (n_records,), or OpenValues
-        The raw values of each open column, and of the columns that identify persons, by which some records of each
-        person are kept; or those of a table that is counted where it is. No value of an open column shows before it is
-        charged for.
+        The raw values of each open column, of the columns that identify persons, by which some records of each person
+        are kept, and of the weight, by which a record counts; or those of a table that is counted where it is. No value
+        of an open column shows before it is charged for.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation, as for `PrivateTable`: the schema says how many records a person has.
     ledger : Ledger
@@ -94,6 +94,7 @@ def settle(
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
     keys = None if isinstance(columns, OpenValues) else _checked_keys(schema, columns)
+    times = None if isinstance(columns, OpenValues) else _times(schema, columns)
     drawing = Sampler(n_threads=0) if sampler is None else sampler
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
@@ -106,7 +107,7 @@ def settle(
             values_of.update((name, _counted(counted, name, column)) for name, column in schema.open.items())
         else:
             kept = _kept_values(schema, columns, keys, drawing)
-            values_of.update((name, _held(kept[name], column)) for name, column in schema.open.items())
+            values_of.update((name, _held(kept[name], column, times)) for name, column in schema.open.items())
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta, alone=False) as part:
@@ -144,7 +145,7 @@ def counts_needed(schema: OpenSchema, budget: Budget, privacy: Privacy | Neighbo
     ledger = Ledger(budget)
     with warnings.catch_warnings():  # whoever reads records is warned
         warnings.simplefilter("ignore")
-        settle(schema, {name: [] for name in (*schema.open, *schema.key_columns)}, privacy, ledger)
+        settle(schema, {name: [] for name in (*schema.open, *schema.unit_columns)}, privacy, ledger)
     laws = {charge.within: charge.law for charge in ledger.snapshot().lines}
     sets = (name for name, column in schema.open.items() if isinstance(column, OpenSet))
     return {name: getattr(laws[f"settle / {name}"], "threshold", None) or 0 for name in sets}
@@ -165,6 +166,19 @@ def _checked_keys(schema: OpenSchema, columns: Mapping[str, Values]) -> Keys | N
     return keys
 
 
+def _times(schema: OpenSchema, columns: Mapping[str, Values]) -> list[int] | None:
+    """Return how often each record counts, if the schema names a weight; ``ValueError`` if a column does not fit."""
+    if schema.weight is None:
+        return None
+    name = schema.weight.column
+    if name not in columns:
+        raise ValueError(f"column {name!r} is the weight of a record and its values are missing")
+    times: list[int] = schema.weight.times(as_columns({name: columns[name]})[name]).tolist()
+    if uneven := [other for other in schema.open if len(columns[other]) != len(times)]:
+        raise ValueError(f"column {uneven[0]!r} and the weight {name!r} need equal numbers of values")
+    return times
+
+
 def _counted(values: OpenValues, name: str, column: OpenColumn) -> CountedColumn:
     """Return a column whose values are counted where they are, and read as histograms take them."""
 
@@ -177,11 +191,11 @@ def _counted(values: OpenValues, name: str, column: OpenColumn) -> CountedColumn
     return CountedColumn(pieces, below)
 
 
-def _held(values: Values, column: OpenColumn) -> CountedColumn:
-    """Return a column whose values are in memory, counted and read as histograms take them."""
+def _held(values: Values, column: OpenColumn, times: list[int] | None) -> CountedColumn:
+    """Return a column whose values are in memory, counted, by weight if there are any, and read as histograms do."""
 
     def pieces() -> Iterator[tuple[Iterable[object], Iterable[int]]]:
-        some, counts = counted_values(values)
+        some, counts = counted_values(values) if times is None else (values, times)
         yield _as_read(some, column), counts
 
     return CountedColumn(pieces, lambda points: np.zeros(len(points) + 1, np.int64))

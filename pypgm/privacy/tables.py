@@ -188,8 +188,9 @@ def prepared(
     budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
+    has_rows = source.has_rows and schema.weight is None
     if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
-        check_call(learner, schema, relation, budget, left_of(adapted), has_rows=source.has_rows)
+        check_call(learner, schema, relation, budget, left_of(adapted), has_rows=has_rows)
     with table_checked(), pauses:
         held, places = [opened(source, schema, ignore_extra=ignore_extra)], source.places
     layout, close = held[0].layout, held[0].close
@@ -283,6 +284,8 @@ def check_call(
 
 class _Nobody(InPlaceTable):
     """A table without records that cannot be read, and notes an attempt to."""
+
+    _has_weights = True
 
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)

@@ -26,6 +26,7 @@ from pypgm.data.columns.dates import day_in
 from pypgm.data.columns.number_text import WRITTEN, written_as
 from pypgm.data.columns.numbers import number_in
 from pypgm.data.draft.column import NULLS
+from pypgm.data.schema.weight import Weight
 from pypgm.data.sources.files import write_text
 from pypgm.reporting.drawings import squares_of
 from pypgm.reporting.template import rendered
@@ -38,6 +39,7 @@ SCORE = (
 _BINS = 20  # of a column of numbers, each of about as many records of the first table
 _POOLED = 20  # values of a column in a pair: the most frequent ones, all others are one
 _MOST_PAIRS = 5000
+_MAX_WEIGHTED = 1 << 20  # records of a weighted table, which are compared as texts
 _LISTED = 100  # pairs that a page lists
 _EMPTY = frozenset({"nat", *map(str.casefold, NULLS)})
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
@@ -210,7 +212,8 @@ def compare_texts(
     Parameters
     ----------
     first : mapping of str to sequence of str
-        The real table; its values decide the types of columns and the bins.
+        The real table; its values decide the types of columns and the bins. If the schema names the weight of its
+        records, they stand as often as they count.
     second : mapping of str to sequence of str
         The synthetic one.
     schema : Schema or OpenSchema, optional
@@ -227,6 +230,8 @@ def compare_texts(
     >>> [(c.name, c.kind, c.points, c.missing[1]) for c in found.columns], found.pairs["a", "b"][0]
     ([('a', 'text', 50.0, 0.0), ('b', 'number', 50.0, 0.5)], 50.0)
     """
+    if schema is not None and schema.weight is not None and schema.weight.column in first:
+        first = _weighted(first, schema.weight)
     names = [name for name in first if name in second]
     if not names:
         raise ValueError("the tables have no column in common")
@@ -246,6 +251,15 @@ def compare_texts(
     only = tuple(n for n in first if n not in second), tuple(n for n in second if n not in first)
     values = tuple({c.name: c.typed(i) for c in columns} for i in range(2))
     return ComparedTables(sizes, tuple(column.pair() for column in columns), pairs, only, made, values)
+
+
+def _weighted(table: Mapping[str, Sequence[str]], weight: Weight) -> dict[str, Sequence[str]]:
+    """Return a table in which each record stands as often as it counts, or in proportion if there are too many."""
+    ends = np.cumsum(weight.times(table[weight.column]))
+    total = int(ends[-1]) if ends.size else 0
+    n = min(total, _MAX_WEIGHTED)
+    rows = np.searchsorted(ends, (np.arange(n) + 0.5) * (total / max(1, n)), side="right")
+    return {name: [values[i] for i in rows] for name, values in table.items() if name != weight.column}
 
 
 def _is_made_up(name: str, schema: Schema | OpenSchema | None) -> bool:

@@ -62,6 +62,8 @@ class Losses(NamedTuple):
         Columns of which one bin holds more than a third of the records, by the release: their share and the bin.
     persons : mapping of str to int
         The columns that name persons, as one text, and the most records kept of each person.
+    weights : mapping of str to int
+        The column of weights, and the most that a record counts.
     """
 
     coarsened: Mapping[str, str]
@@ -73,6 +75,7 @@ class Losses(NamedTuple):
     missing: Mapping[str, float] = MappingProxyType({})
     heavy: Mapping[str, str] = MappingProxyType({})
     persons: Mapping[str, int] = MappingProxyType({})
+    weights: Mapping[str, int] = MappingProxyType({})
 
     @property
     def emptied(self) -> tuple[str, ...]:
@@ -96,6 +99,10 @@ class Losses(NamedTuple):
             f"records: at most {k:,} of each person, by {names}, were kept, and all counts are of these; how many were "
             "left out is private"
             for names, k in self.persons.items()
+        ]
+        sentences += [
+            f"weights: a record counts as often as {name} says, at most {k:,} times; how many weigh more is private"
+            for name, k in self.weights.items()
         ]
         if self.coarsened:
             sentences.append(f"coarsened: {_listed(self.coarsened)}")
@@ -124,11 +131,12 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     schema : Schema or None
         Schema of the release, without open columns.
     privacy : Privacy
-        Columns that name persons, and the most records kept of each.
+        Columns that name persons, and the most records kept of each, or the weight of a record and its limit.
     """
     persons = {", ".join(privacy.person): privacy.records_per_person} if privacy.person else {}
+    weights = {privacy.weight: privacy.records_per_person} if privacy.weight else {}
     if schema is None:
-        return Losses({}, {}, {}, {}, {}, (), persons=persons)
+        return Losses({}, {}, {}, {}, {}, (), persons=persons, weights=weights)
     columns = schema.columns
     coarse = {
         name: bins
@@ -146,7 +154,7 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
     made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items() if name in unread}
     kept = {n: columns[n].n_values for n in other}
     heavy = dict(_heavy_texts(model, schema))
-    return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, heavy, persons)
+    return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, heavy, persons, weights)
 
 
 def _heavy_texts(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, str]]:
@@ -245,7 +253,12 @@ class Facts:
         if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
             known = self.release._known
             reach = math.nan if known is None else REACH * known.total_stddev
-        return records_text(model.total, is_public=is_public, reach=reach, at_most=self.losses.at_most)
+        return records_text(model.total, is_public=is_public, reach=reach, **self._counted)
+
+    @property
+    def _counted(self) -> dict[str, Any]:
+        """Records that were counted, if not all alike: some of each person, or a weighted population."""
+        return {"at_most": self.losses.at_most, "weight": self.release.privacy.weight}
 
     @cached_property
     def losses(self) -> Losses:
@@ -280,6 +293,7 @@ class Facts:
             "neighbours": release.privacy.neighbours,
             "records_per_person": release.privacy.records_per_person,
             "person": list(release.privacy.person),
+            "weight": release.privacy.weight,
             "mechanism": release.mechanism,
             "version": release.version,
             "account": release.account and release.account.to_dict(),

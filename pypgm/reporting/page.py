@@ -157,6 +157,7 @@ def _part(part: Part) -> dict[str, Any]:
         "losses": facts.losses.sentences(),
         "at_most": facts.losses.at_most,
         "advice": advice_of(facts),
+        "weight": release.privacy.weight,
         "network": _network(release),
     }
 

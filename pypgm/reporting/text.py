@@ -191,7 +191,10 @@ def _budget_row(shares: Sequence[Share]) -> Rows:
 def ledger_text(ledger: LedgerReport, shares: Sequence[Share], width: int, most: int | None = None) -> list[str]:
     """Return a ledger: each purpose with its share of the budget, and the exact laws below it, `most` at most."""
     privacy = ledger.privacy
-    relation = f"{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person, " if privacy else ""
+    relation = ""
+    if privacy:
+        of_unit = f"at most {privacy.records_per_person} times a record" if privacy.weight else ""
+        relation = f"{privacy.neighbours} neighbours, {of_unit or f'{privacy.records_per_person} record(s) a person'}, "
     lines = laid_out([("spent", f"shares of {ledger.budget!r}, {relation}and the law of each draw:")], width)
     for head, laws in ledger_lines(ledger, shares, most):
         lines.append(escaped(head))

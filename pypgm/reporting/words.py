@@ -14,14 +14,19 @@ from pypgm.domain import Domain
 _ROUNDING = 1e-9  # percentage points by which sums of doubles miss 0 or 1
 
 
-def records_text(total: float, *, is_public: bool, reach: float = math.nan, at_most: int | None = None) -> str:
+def records_text(
+    total: float, *, is_public: bool, reach: float = math.nan, at_most: int | None = None, weight: str = ""
+) -> str:
     """Return the number of records of a table in words; a private one is noisy, with `reach` as its ±.
 
-    If at most `at_most` records of each person are kept, the number is that of the kept records.
+    If at most `at_most` records of each person are kept, the number is that of the kept records; if the column `weight`
+    has weights, it is that of the weighted population.
     """
     known = f" ± {reach:,.0f} ({LEVEL_TEXT})" if math.isfinite(reach) else ""
     kept = "" if at_most is None else f" kept, at most {at_most:,} of each person"
     real = f"{total:,.0f}{known} real one{'' if round(total) == 1 and not known else 's'}{kept}"
+    if weight:
+        real = f"{total:,.0f}{known} in the weighted population, the sum of {label_text(weight)}"
     return real if is_public else f"about {real}, a noisy count"
 
 

@@ -53,6 +53,7 @@ NOT_PRIVATE = {
     "pypgm.data.*.of_family": "synthetic values",
     "pypgm.data.as_frame": "synthetic values",
     "pypgm.data.Person.*": "keys, which stay with the records",
+    "pypgm.data.Weight.*": "weights, which stay with the records",
     "pypgm.write_table": "synthetic records",
     "pypgm.*read_domain": "a file of a domain",
     "pypgm.*read_schema": "a file of a schema",

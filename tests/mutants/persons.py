@@ -41,8 +41,8 @@ MUTANTS = {
         "mechanisms.related:_parents_kept", check_persons, "lost user bound"
     )("np.where(is_kept, np.cumsum(is_kept) - 1, -1)", "np.cumsum(is_kept) - 1"),
     "the noise is for one record of each person": at("privacy.arguments:relation_of", check_persons, "lost user bound")(
-        "Privacy('add-remove' if relation is None else relation, stated, person)",
-        "Privacy('add-remove' if relation is None else relation, 1 if person else stated, person)",
+        "Privacy('add-remove' if relation is None else relation, stated, person, weight)",
+        "Privacy('add-remove' if relation is None else relation, 1 if person else stated, person, weight)",
     ),
     "long keys are cut": at(
         "data.schema.person:_key", partial(check_person_keys, ("columns", "pieces")), "sensitivity"

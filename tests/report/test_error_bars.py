@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from html_page import Page
 
 import pypgm
 from pypgm import Domain, bayes, demo, mechanisms, plot
+from pypgm.cli import main
 from pypgm.reporting.facts import Facts
 
 pytest.importorskip("jinja2")
@@ -127,3 +129,30 @@ def test_the_demo_has_the_same_reach_in_its_table_and_its_picture(tmp_path, monk
     for (reach, label), own in zip(drawn, expected, strict=True):
         np.testing.assert_allclose(reach, REACH * own)
         assert f"({LEVEL})" in label
+
+
+@pytest.mark.parametrize("clique", [("a",), ("b", "a")])
+@pytest.mark.parametrize("given", [{}, {"a": "y"}])
+def test_the_command_and_the_marginal_have_one_error_whatever_the_level(release, clique, given, tmp_path, capsys):
+    """The error of a cell does not hang on the level; the ends of a level are as many errors away, in every frame."""
+    if set(clique) & set(given):
+        clique = ("b",)
+    release.save(tmp_path / "r.pgm")
+    conditions = [f"{name}={value}" for name, value in given.items()]
+    asked = ["query", str(tmp_path / "r.pgm"), ",".join(clique), *(["--given", *conditions] if given else [])]
+    assert main([*asked, "--json"]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)["answers"]
+    assert main([*asked, "--format", "csv"]) == 0
+    header, *rows = [line.split(",") for line in capsys.readouterr().out.split()]
+    known = {name: np.array([cell[name] for cell in answer["cells"]]) for name in answer["cells"][0]}
+    for level in (0.5, 0.9, 0.99):
+        found = release.marginal(clique, given or None, level=level)
+        errors, counts = found.errors.datavector(), found.counts.datavector()
+        np.testing.assert_allclose(known["expected_error"], errors)
+        np.testing.assert_allclose(known["probability" if given else "count"], counts)
+        shown = [float(row[header.index("expected_error")]) for row in rows]
+        np.testing.assert_allclose(shown, errors, rtol=0.01)
+        pytest.importorskip("pandas")
+        frame, reach = found.to_frame(), NormalDist().inv_cdf((1 + level) / 2)
+        np.testing.assert_allclose(frame["error"], errors)
+        np.testing.assert_allclose(frame["high"] - counts, reach * errors)

@@ -50,6 +50,7 @@ from selfcheck.single_steps import PURE_STEPS, STEPS, many_answers, own_regressi
 from selfcheck.sources import check_sources
 from selfcheck.spellings import SPELLINGS, check_spelling
 from selfcheck.steps import ASKED, COLUMNS, asked_checks
+from selfcheck.weights import check_weights
 
 __all__ = ["NAMES", "suite"]
 
@@ -74,7 +75,7 @@ def suite(tier: int, names: Collection[str] = ()) -> list[Check]:
 
 def _foundations() -> list[Check]:
     """Return the checks of queries, ledgers, sources, doors, single steps and the command."""
-    checks: list[Check] = [check_related, check_persons, check_person_keys, check_promises]
+    checks: list[Check] = [check_related, check_persons, check_person_keys, check_promises, check_weights]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_composed_loss, check_charged_loss, check_guarantees, check_exported_events]
     checks += [check_steps_fall, check_bounded_steps, check_inverses, check_gdp_rho, check_game]

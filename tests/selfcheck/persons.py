@@ -178,15 +178,22 @@ def _of_open(seed: int) -> Iterator[tuple[str, str]]:
         yield "sensitivity", f"table {seed}: the records in which open values are found depend on their order"
 
 
-def of_releases(name: str, source: Source, mechanism: str, schema: Schema | OpenSchema) -> Iterator[tuple[str, str]]:
-    """Compare releases of a table with and without a person of five records, on the same outcomes."""
+def of_releases(
+    name: str,
+    source: Source,
+    mechanism: str,
+    schema: Schema | OpenSchema,
+    tables: Sequence[Raw] = (_WITH_HER, _OTHERS),
+) -> Iterator[tuple[str, str]]:
+    """Compare releases of a table with and without a person of five records, or of other tables, on equal outcomes."""
     where = f"{mechanism}, {name}"
     budget = BUDGETS[mechanism] if isinstance(schema, Schema) else _OPEN_BUDGET
-    privacy = Privacy("add-remove", _PERSON.at_most, _PERSON.columns)
+    weight = "" if schema.weight is None else schema.weight.column
+    privacy = Privacy("add-remove", schema.records_per_person, schema.key_columns, weight)
     traces: list[Any] = []
     empty = Dataset({a: [] for a in DOMAIN}, DOMAIN)
     with tempfile.TemporaryDirectory() as folder:
-        for columns in (_WITH_HER, _OTHERS):
+        for columns in tables:
             table = source(columns, Path(folder), schema.provisional)
             known = {} if hasattr(table, "schema") else {"schema": schema}
 

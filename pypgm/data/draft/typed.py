@@ -21,6 +21,7 @@ from pypgm.data.draft.column import BINS, QUANTILES, SHARE, resolution_of, share
 from pypgm.data.draft.warnings import note
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.schema_file import KINDS
+from pypgm.data.schema.weight import Weight, weight_of
 from pypgm.data.sources.layout import PANDAS_ORDERED, Family, decimals_of, family_of, is_ordered
 from pypgm.data.sources.source import Source
 from pypgm.domain import Label, listed, nearest
@@ -41,21 +42,24 @@ class Stated(NamedTuple):
     ids: Sequence[str] = ()
     ordinal: Sequence[str] = ()
     person: Person | Mapping[str, Any] | None = None
+    weight: Weight | Mapping[str, Any] | None = None
 
     @property
     def keys(self) -> list[str]:
-        """Columns that name persons."""
+        """Columns that name persons, and that of weights."""
         person = Person(**self.person) if isinstance(self.person, Mapping) else self.person
-        return [] if person is None else list(person.columns)
+        weight = weight_of(self.weight)
+        return [*(() if person is None else person.columns), *(() if weight is None else (weight.column,))]
 
     def checked(self, names: Iterable[str], bounds: Mapping[str, Any]) -> Stated:
         """Return the statements with names as lists; ``ValueError`` for a name that is no column, or in two places."""
         if self.outside not in ("refuse", "clip"):
             raise ValueError(f"outside must be clip or refuse, got {self.outside!r}: a schema has more, by column")
         drop, ids, ordinal = _names("drop", self.drop), _names("ids", self.ids), _names("ordinal", self.ordinal)
-        for subject, given in (("drop", drop), ("ids", ids), ("ordinal", ordinal), ("person", self.keys)):
+        read_apart = "person" if self.weight is None else "weight"
+        for subject, given in (("drop", drop), ("ids", ids), ("ordinal", ordinal), (read_apart, self.keys)):
             check_there(f"{subject} names", given, names)
-        unread = {"drop": drop, "ids": ids, "person": self.keys}
+        unread = {"drop": drop, "ids": ids, read_apart: self.keys}
         read = {"bounds": list(bounds), "ordinal": ordinal}
         pair = (("drop", drop), ("ids", ids))
         for (one, left), (other, right) in [*itertools.product(unread.items(), read.items()), pair]:
@@ -66,8 +70,9 @@ class Stated(NamedTuple):
     def entries(self) -> dict[str, Any]:
         """Return the entries of a schema beside its columns."""
         person = Person(**self.person) if isinstance(self.person, Mapping) else self.person
-        drop = list(self.drop)
-        return ({"drop": drop} if drop else {}) | ({} if person is None else {"person": person.to_dict()})
+        drop, weight = list(self.drop), weight_of(self.weight)
+        entries = {} if weight is None else {"weight": weight.to_dict()}
+        return entries | ({"drop": drop} if drop else {}) | ({} if person is None else {"person": person.to_dict()})
 
 
 def check_there(subject: str, given: Iterable[str], names: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ from pypgm.data.schema.one_of import Member, OneOf, members_of
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule
+from pypgm.data.schema.weight import Weight, weight_of
 from pypgm.data.sources.encoding import as_column, check_writable
 from pypgm.data.sources.files import write_text
 from pypgm.domain import Label, listed, nearest
@@ -32,7 +33,7 @@ class Declaration(Shown):
 
     __slots__ = (
         *("declared", "drop", "made", "notes", "one_of", "person", "proposals", "rules", "stated_records_per_person"),
-        *("warned", "warning", "warning_texts"),
+        *("warned", "warning", "warning_texts", "weight"),
     )
     made: Mapping[str, Made]
     """Columns that are made when records are decoded: those that are never read, and those of `one_of`."""
@@ -47,6 +48,7 @@ class Declaration(Shown):
         rules: Iterable[AnyRule | OneOf | str] = (),
         records_per_person: int | None = None,
         person: Person | Mapping[str, Any] | None = None,
+        weight: Weight | Mapping[str, Any] | None = None,
         warned: Iterable[str] | Mapping[str, str] = (),
         warning: str = "",
         proposals: Mapping[str, Any] | None = None,
@@ -56,6 +58,7 @@ class Declaration(Shown):
         self.declared = {name: as_column(name, given) for name, given in columns.items()}
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
         self.person = Person(**person) if isinstance(person, Mapping) else person
+        self.weight = weight_of(weight)
         self.warned = tuple(warned)
         self.warning = str(warning)
         noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
@@ -90,6 +93,8 @@ class Declaration(Shown):
         """Return how many records a person has at most, as stated or as is kept; ``ValueError`` where both differ."""
         if stated is not None and (type(stated) is not int or stated < 1):
             raise ValueError(f"records_per_person needs a whole number, 1 or more, got {stated!r}")
+        if self.weight is not None:
+            return self._checked_weight(self.weight, stated)
         if self.person is None:
             return stated
         if not isinstance(self.person, Person):
@@ -105,6 +110,17 @@ class Declaration(Shown):
             kept = f"at most {self.person.at_most} records of each person are kept"
             raise ValueError(f"{kept}, and records_per_person is {stated}: leave it out, it follows from person")
         return self.person.at_most
+
+    def _checked_weight(self, weight: Weight, stated: int | None) -> int:
+        """Return how many equal records a weighted one stands for at most; ``ValueError`` if more is declared."""
+        check_writable([weight.column])
+        if weight.column in self.declared:
+            read = f"column {weight.column!r} is the weight of a record and is never published"
+            raise ValueError(f"{read}: take it out of columns, or declare a copy of it under another name")
+        if self.person is not None or stated not in {None, weight.at_most}:
+            needed = "a weight protects any one record, whatever it weighs, and nobody who has several"
+            raise ValueError(f"{needed}: leave out person and records_per_person, or the weight")
+        return weight.at_most
 
     @property
     def records_per_person(self) -> int:
@@ -135,6 +151,11 @@ class Declaration(Shown):
     def key_columns(self) -> tuple[str, ...]:
         """Columns that name the person of a record; none where `person` is not given."""
         return () if self.person is None else self.person.columns
+
+    @property
+    def unit_columns(self) -> tuple[str, ...]:
+        """Columns of the person and of the weight of a record, which are read and never published."""
+        return self.key_columns if self.weight is None else (self.weight.column,)
 
     @property
     def whole_warning(self) -> str:
@@ -173,6 +194,8 @@ class Declaration(Shown):
             fields["drop"] = list(self.drop)
         if self.every_rule:
             fields["rules"] = [rule.to_dict() for rule in self.every_rule]
+        if self.weight is not None:
+            return fields | {"weight": self.weight.to_dict()}
         if self.person is not None:
             fields["person"] = self.person.to_dict() | ({"warning": _NOT_REVIEWED} if self.person.warning else {})
             return fields
@@ -199,7 +222,8 @@ class Declaration(Shown):
 
     @property
     def _said(self) -> tuple[object, ...]:
-        return list(self.declared.items()), self.drop, self.every_rule, self.stated_records_per_person, self.person
+        of_records = self.stated_records_per_person, self.person, self.weight
+        return list(self.declared.items()), self.drop, self.every_rule, of_records
 
     def __hash__(self) -> int:
         return hash((tuple(self.declared), self.drop))

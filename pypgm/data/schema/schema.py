@@ -34,6 +34,7 @@ from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema.schema_file import declarations, read_object, with_mappings
+from pypgm.data.schema.weight import Weight
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, DialectOptions
 from pypgm.data.sources.encoding import columns_of, encoded, problems_error, refuse
 from pypgm.data.sources.frames import Frame
@@ -233,6 +234,9 @@ class Schema(Declaration):
     person : Person or mapping, optional
         Columns that name the person of a record, and the number of records kept for each: every private release
         keeps no more, and `records_per_person` follows from it.
+    weight : Weight or mapping, optional
+        Column of the weight of a record, and the most that it counts: every private release is of the weighted
+        population, and protects any one record of that weight; `records_per_person` is that many equal records.
     warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
     warning : str
@@ -296,11 +300,12 @@ class Schema(Declaration):
 
     @property
     def reading(self) -> Mapping[str, Readable]:
-        """Encoders of the columns that are read, including those that name the person of each record.
+        """Encoders of the columns that are read, including those of the person and the weight of each record.
 
         `combined` takes all that it gave.
         """
-        keys = {} if self.person is None else self.person.reading
+        keys: dict[str, Readable] = {} if self.person is None else {**self.person.reading}
+        keys |= {} if self.weight is None else self.weight.reading
         return {**keys, **self._relations.reading}
 
     @property
@@ -335,9 +340,10 @@ class Schema(Declaration):
         return Schema(known, drop=drop, rules=both, records_per_person=k, warned=warned, warning=warning)
 
     def of_records(self) -> Schema:
-        """Return the schema of single records, whoever they are of: columns that name persons are dropped."""
-        drop = (*self.drop, *(name for name in self.key_columns if name not in self.unread))
-        k, warned, warning = self.stated_records_per_person, self.warned, self.whole_warning
+        """Return the schema of single records, whoever they are of: columns of persons and weights are dropped."""
+        drop = (*self.drop, *(name for name in self.unit_columns if name not in self.unread))
+        k = self.stated_records_per_person if self.weight is None else None
+        warned, warning = self.warned, self.whole_warning
         every = self.every_rule
         return Schema(self.declared, drop=drop, rules=every, records_per_person=k, warned=warned, warning=warning)
 
@@ -378,9 +384,11 @@ class Schema(Declaration):
         return data
 
     def records(self, codes: Mapping[str, NDArray[Any]]) -> Dataset:
-        """Return the records of columns of codes, and of keys of persons, as `combined` gives them."""
+        """Return the records of columns of codes, keys of persons and weights, as `combined` gives them."""
         persons = None if self.person is None else self.person.keys(codes)
-        return Dataset({name: codes[name] for name in self.columns}, self.domain, schema=self, persons=persons)
+        weights = None if self.weight is None else codes[self.weight.column]
+        columns = {name: codes[name] for name in self.columns}
+        return Dataset(columns, self.domain, weights, schema=self, persons=persons)
 
     def decode(self, data: Dataset, rng: np.random.Generator | int | None = None) -> dict[str, NDArray[Any]]:
         """Return records as columns of values, drawn within bins as each column declares, and such that rules hold.
@@ -500,6 +508,7 @@ class Schema(Declaration):
         ids: Sequence[str] = (),
         ordinal: Sequence[str] = (),
         person: Person | Mapping[str, Any] | None = None,
+        weight: Weight | Mapping[str, Any] | None = None,
         table: str | None = None,
     ) -> Schema | OpenSchema:
         """Return a schema from the names and types of a table, without reading a record.
@@ -530,6 +539,8 @@ class Schema(Declaration):
             Columns whose values in `bounds`, or by their type, are in an order that means something.
         person : Person or mapping, optional
             Columns that name the person of a record, and how many records are kept of each.
+        weight : Weight or mapping, optional
+            Column of the weight of a record, and the most that it counts.
         table : str, optional
             Table of a DuckDB file.
 
@@ -553,7 +564,7 @@ class Schema(Declaration):
         >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
         Schema(age: integer 42, job: categorical 3)
         """
-        stated = Stated(outside, drop, ids, ordinal, person)
+        stated = Stated(outside, drop, ids, ordinal, person, weight)
         draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null, stated=stated)
         if missing:
             names = listed([repr(name) for name in missing])
@@ -619,7 +630,7 @@ class OpenSchema(Declaration):
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
         See `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
-    drop, rules, records_per_person, person, warned, warning, proposals
+    drop, rules, records_per_person, person, weight, warned, warning, proposals
         As for `Schema`. No rule names a value of an open column.
 
     Attributes
@@ -670,7 +681,8 @@ class OpenSchema(Declaration):
         """Return the schema with each open column replaced by the one that was settled."""
         all_columns, k = {**self.declared, **columns}, self.stated_records_per_person
         of_records: dict[str, Any] = {"drop": self.drop, "rules": self.every_rule, "warned": self.warned}
-        return Schema(all_columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
+        whose: dict[str, Any] = {"records_per_person": k, "person": self.person, "weight": self.weight}
+        return Schema(all_columns, **of_records, **whose, warning=self.warning)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:

@@ -28,6 +28,7 @@ from pypgm.data.schema.one_of import OneOf
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule, Blank, Rule
+from pypgm.data.schema.weight import Weight
 from pypgm.data.sources.files import as_path, csv_rows, read_text
 from pypgm.domain import listed
 
@@ -232,7 +233,7 @@ _NULLABLE = {(Derived, "other")}  # fields of which null is a value, and not a f
 _FIELDS = {"blank": "column"}  # names in files, and of the fields of rules
 _ASIDE = {*_NOTES, "$schema"}  # further entries of a file, for people and editors
 _OF_DRAFTS = {"codes", "proposals"}  # further entries of a draft: its warnings explained, and what would answer them
-_TOP = ("columns", "drop", "rules", "records_per_person", "person")
+_TOP = ("columns", "drop", "rules", "records_per_person", "person", "weight")
 _EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
 
 
@@ -275,9 +276,7 @@ def declarations(fields: object) -> tuple[dict[str, _Declared], dict[str, Any], 
         problems.append("drop needs a list of names, or an object that says of each why")
     rules, wrong_rules = _rules(rest.get("rules", []))
     problems += wrong_rules
-    if rest.get("person") is not None:
-        rest["person"], wrong_person = _person(rest["person"])
-        problems += wrong_person
+    problems += _read_units(rest)
     if not given:
         problems.append("columns needs at least one column")
     for name, spec in given.items():
@@ -311,16 +310,27 @@ def _warning(*places: object) -> str:
     return "; ".join("; ".join(map(str, text)) if isinstance(text, list) else str(text) for text in texts if text)
 
 
-def _person(entry: object) -> tuple[Person | None, list[str]]:
-    """Return the person that an entry of a parsed file names, or all that is wrong with it."""
+def _read_units(entries: dict[str, Any]) -> list[str]:
+    """Replace the person and the weight among a file's entries by what they declare, and return what is wrong."""
+    problems = []
+    kinds: dict[str, type[Person | Weight]] = {"person": Person, "weight": Weight}
+    for name, kind in kinds.items():
+        if entries.get(name) is not None:
+            entries[name], wrong = _of_record(name, kind, entries[name])
+            problems += wrong
+    return problems
+
+
+def _of_record(name: str, kind: type[Person] | type[Weight], entry: object) -> tuple[Person | Weight | None, list[str]]:
+    """Return the person or the weight of a record as an entry of a parsed file has it, or all that is wrong with it."""
     if not isinstance(entry, Mapping):
-        return None, ['person needs an object, such as {"column": "patient", "at_most": 2}']
+        return None, [f'{name} needs an object, such as {{"column": "patient", "at_most": 2}}']
     given = {n: v for n, v in entry.items() if n != "comment"}
-    wanted = {f.name: f.default is dataclasses.MISSING for f in dataclasses.fields(Person)}
-    if wrong := _key_problems("person", given, wanted):
-        return None, [w if w.startswith("person") else f"person {w}" for w in wrong]
+    wanted = {f.name: f.default is dataclasses.MISSING for f in dataclasses.fields(kind)}
+    if wrong := _key_problems(name, given, wanted):
+        return None, [w if w.startswith(name) else f"{name} {w}" for w in wrong]
     try:
-        return Person(**given), []
+        return kind(**given), []
     except (TypeError, ValueError) as error:
         return None, [str(error)]
 

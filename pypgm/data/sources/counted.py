@@ -36,12 +36,21 @@ class InPlaceTable(ABC):
     ----------
     schema : Schema
         Declarations of the columns.
+
+    Raises
+    ------
+    ValueError
+        If the schema has a weight, which only a table in memory counts.
     """
 
     schema: Schema
     _n_records: int
+    _has_weights = False
 
     def __init__(self, schema: Schema) -> None:
+        if schema.weight is not None and not self._has_weights:
+            needed = f"the weight {schema.weight.column!r} of the schema needs a table in memory"
+            raise ValueError(f"{needed}: pypgm.read_table reads one; databases and files in pieces count records only")
         self.schema = schema
         self._kept: dict[frozenset[str], tuple[Clique, Table]] = {}
         self._n_kept = 0  # cells

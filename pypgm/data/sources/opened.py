@@ -59,7 +59,7 @@ class Opened:
     records : callable
         ``records(schema)`` returns the records by a schema without open columns.
     values : mapping of str to sequence, or OpenValues
-        The raw values of each open column, and of those that name persons, which `pypgm.privacy.settle` takes.
+        The raw values of each open column, and of those of persons and weights, which `pypgm.privacy.settle` takes.
     layout : Layout
         Layout of synthetic records.
     close : callable
@@ -125,7 +125,7 @@ def _held(
     schema: Schema | OpenSchema, codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layout: Layout
 ) -> Opened:
     """Return a table of codes; those of open columns are made when their schema is known."""
-    keys = {name: codes[name] for name in schema.key_columns}
+    keys = {name: codes[name] for name in schema.unit_columns}
 
     def records(closed: Schema) -> Dataset:
         late = {}
