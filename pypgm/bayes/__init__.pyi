@@ -14,3 +14,5 @@ from pypgm.bayes.network import BayesianNetwork as BayesianNetwork
 from pypgm.bayes.network_release import NetworkRelease as NetworkRelease
 from pypgm.bayes.private_learning import learn_private as learn_private
 from pypgm.bayes.private_structure import PrivateStructure as PrivateStructure
+from pypgm.bayes.structure_learning import LearnedStructure as LearnedStructure
+from pypgm.bayes.structure_learning import learn_structure as learn_structure
