@@ -1,5 +1,7 @@
 from pypgm.bayes.bounds import ErrorBounds as ErrorBounds
 from pypgm.bayes.bounds import error_bounds as error_bounds
+from pypgm.bayes.causal import counterfactual as counterfactual
+from pypgm.bayes.causal import twin_network as twin_network
 from pypgm.bayes.comparison import AnswerComparison as AnswerComparison
 from pypgm.bayes.comparison import NetworkComparison as NetworkComparison
 from pypgm.bayes.comparison import TableComparison as TableComparison
@@ -14,5 +16,14 @@ from pypgm.bayes.network import BayesianNetwork as BayesianNetwork
 from pypgm.bayes.network_release import NetworkRelease as NetworkRelease
 from pypgm.bayes.private_learning import learn_private as learn_private
 from pypgm.bayes.private_structure import PrivateStructure as PrivateStructure
+from pypgm.bayes.questions import entropy as entropy
+from pypgm.bayes.questions import explanations as explanations
+from pypgm.bayes.questions import findings_worth as findings_worth
+from pypgm.bayes.questions import mutual_information as mutual_information
+from pypgm.bayes.questions import sensitivity as sensitivity
+from pypgm.bayes.separation import adjustment_sets as adjustment_sets
+from pypgm.bayes.separation import independencies as independencies
+from pypgm.bayes.separation import is_adjustment_set as is_adjustment_set
+from pypgm.bayes.separation import moral_edges as moral_edges
 from pypgm.bayes.structure_learning import LearnedStructure as LearnedStructure
 from pypgm.bayes.structure_learning import learn_structure as learn_structure
