@@ -1,5 +1,8 @@
 from pypgm.bayes.bounds import ErrorBounds as ErrorBounds
 from pypgm.bayes.bounds import error_bounds as error_bounds
+from pypgm.bayes.builders import noisy_adder as noisy_adder
+from pypgm.bayes.builders import noisy_max as noisy_max
+from pypgm.bayes.builders import noisy_or as noisy_or
 from pypgm.bayes.causal import counterfactual as counterfactual
 from pypgm.bayes.causal import twin_network as twin_network
 from pypgm.bayes.comparison import AnswerComparison as AnswerComparison
@@ -10,6 +13,7 @@ from pypgm.bayes.comparison import compare_networks as compare_networks
 from pypgm.bayes.comparison import compare_tables as compare_tables
 from pypgm.bayes.comparison import map_agreement as map_agreement
 from pypgm.bayes.counted import CountedNetwork as CountedNetwork
+from pypgm.bayes.dynamic import DynamicNetwork as DynamicNetwork
 from pypgm.bayes.learning import fit_score as fit_score
 from pypgm.bayes.learning import learn as learn
 from pypgm.bayes.network import BayesianNetwork as BayesianNetwork

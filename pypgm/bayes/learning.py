@@ -19,9 +19,9 @@ from pypgm.bayes.missing import PartlyKnown
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, check_domain, listed
+from pypgm.domain import Clique, Domain, check_domain, listed, other_labels
 
-Prior = Literal["k2", "bdeu"] | Mapping[str, ArrayLike]
+Prior = Literal["k2", "bdeu"] | Mapping[str, ArrayLike] | BayesianNetwork
 Criterion = Literal["log_likelihood", "aic", "bic", "bdeu", "k2"]
 
 
@@ -61,9 +61,10 @@ def learn(
         network, or the values of the frame, in their order.
     weights : array_like of float, shape (n_rows,), optional
         Weights of the records, at least 0; a Dataset may have its own.
-    prior : {"k2", "bdeu"}, or mapping of str to array_like of float, optional
+    prior : {"k2", "bdeu"}, mapping of str to array_like of float, or BayesianNetwork, optional
         A Dirichlet prior: "k2" adds `strength` to each cell, "bdeu" spreads it evenly over the cells of each table. Or
-        pseudo-counts for some tables, of the shape of the table or one for each value, times `strength`.
+        pseudo-counts for some tables, of the shape of the table or one for each value, times `strength`. Or a network
+        over the same domain, of any structure, which counts as `strength` records of its own.
     strength : float
         Finite and more than 0: prior number of records of a cell ("k2"), or of a table ("bdeu").
     tolerance : float
@@ -110,8 +111,8 @@ def learn(
     >>> learn(frame, [("rain", "wet")], domain=domain).tables["rain"].values.round(3)
     array([0.5, 0.5])
     """
-    if not (isinstance(prior, Mapping) or prior in {None, "k2", "bdeu"}):
-        raise ValueError(f"prior must be 'k2', 'bdeu', a mapping or None, got {prior!r}")
+    if not (isinstance(prior, Mapping | BayesianNetwork) or prior in {None, "k2", "bdeu"}):
+        raise ValueError(f"prior must be 'k2', 'bdeu', a mapping, a network or None, got {prior!r}")
     strength, tolerance = checked_real("strength", strength), checked_real("tolerance", tolerance, zero=True)
     iterations = checked_integer("iterations", iterations)
     if isinstance(structure, str | os.PathLike):
@@ -157,6 +158,10 @@ def pseudo_counts(
     >>> pseudo_counts(Domain({"a": 2, "b": 2}), [("a",), ("a", "b")], "bdeu", 1.0)
     [array([0.5]), array([[0.25]])]
     """
+    if isinstance(prior, BayesianNetwork):
+        if prior.domain != domain:
+            raise ValueError(f"a prior network needs the domain of the records{other_labels(domain, prior.domain)}")
+        return [strength * prior.query(f).values for f in families]
     if not isinstance(prior, Mapping):
         each = [0.0 if prior is None else strength / (domain.size(f) if prior == "bdeu" else 1) for f in families]
         return [np.full((1,) * len(f), more) for f, more in zip(families, each, strict=True)]
