@@ -88,6 +88,7 @@ def test_files_that_are_no_text_are_named(tmp_path, kind, data):
 def test_texts_of_another_format_are_named(tmp_path, kind, text):
     assert file_kind(text.encode()[:START]).startswith(kind)
     own = {".bif": "a BIF network", ".uai": "a UAI model", ".json": "JSON", ".csv": "a CSV table"}
+    own |= {".net": "a NET file", ".dsc": "a DSC file", ".xdsl": "XDSL"}
     for name, read in readers().items():
         if own.get(name) == kind or name == ".evid" or (name, kind) == (".csv", "a UAI model"):
             continue
@@ -101,6 +102,9 @@ def readers():
     return {
         ".bif": BayesianNetwork.read_bif,
         ".uai": pypgm.read_uai,
+        ".net": pypgm.read_network,
+        ".xdsl": pypgm.read_network,
+        ".dsc": pypgm.read_network,
         ".evid": pypgm.io.read_uai_evidence,
         ".json": pypgm.read_schema,
         ".csv": lambda path: pypgm.read_table(path, SCHEMA),
