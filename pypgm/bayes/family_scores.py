@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,11 @@ Score = Literal["bdeu", "bic", "aic", "k2"]
 
 _CHUNK = 1 << 20  # cells of tables that are scored together
 _DENSE = 8  # cells a record, up to which a table is counted with its empty rows
+
+
+def set_of(positions: Iterable[int]) -> int:
+    """Return the set of some positions; see `members`."""
+    return sum(1 << p for p in positions)
 
 
 def members(parents: int) -> tuple[int, ...]:

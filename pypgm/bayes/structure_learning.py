@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm._base.memory import check_fits
 from pypgm._base.numeric import as_generator, check_choice, checked_integer, checked_real
 from pypgm.bayes.checks import ordered
-from pypgm.bayes.family_scores import FamilyScores, Score, members
+from pypgm.bayes.family_scores import FamilyScores, Score, members, set_of
 from pypgm.bayes.frames import MISSING, Frame, as_codes, domain_of
 from pypgm.bayes.learning import learn
 from pypgm.bayes.structure import Structure, parents_of
@@ -263,8 +263,7 @@ def _limits(
         for p in parents:
             if not allowed[domain.indices((p, child))]:
                 raise ValueError(f"the arc from {p!r} to {child!r} is required, and forbidden or against the tiers")
-    masks = tuple(sum(1 << p for p in domain.indices(needed[a])) for a in domain)
-    return Limits(max_parents, allowed, masks)
+    return Limits(max_parents, allowed, tuple(set_of(domain.indices(needed[a])) for a in domain))
 
 
 def _tree(scores: FamilyScores, method: Method, root: int) -> list[int]:

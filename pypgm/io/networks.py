@@ -115,9 +115,23 @@ def write_network(net: BayesianNetwork, path: str | os.PathLike[str]) -> None:
             file.writelines(_FORMATS[ending][1](net.name, labels, net.tables))
 
 
+def is_network_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a name has the ending of a network's file.
+
+    Examples
+    --------
+    >>> is_network_file("alarm.net.gz"), is_network_file("alarm.pgm")
+    (True, False)
+    """
+    return _ending_of(path) in _ENDINGS
+
+
+def _ending_of(path: str | os.PathLike[str]) -> str:
+    return os.path.splitext(os.fspath(path).removesuffix(".gz"))[1].lower()
+
+
 def _ending(path: str | os.PathLike[str]) -> str:
-    name = os.fspath(path)
-    ending = os.path.splitext(name.removesuffix(".gz"))[1].lower()
-    if ending not in _ENDINGS:
-        raise ValueError(f"the name of a network's file needs an ending among {', '.join(_ENDINGS)}, got {name!r}")
-    return ending
+    if not is_network_file(path):
+        needed = f"an ending among {', '.join(_ENDINGS)}"
+        raise ValueError(f"the name of a network's file needs {needed}, got {os.fspath(path)!r}")
+    return _ending_of(path)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import pypgm
 from pypgm import Domain, read_network, write_network
 from pypgm.bayes import BayesianNetwork
+from pypgm.cli import main
 
 NAMES = [".net", ".dsc", ".xdsl", ".net.gz"]
 HEAD = {
@@ -171,3 +172,13 @@ def test_characters_that_a_format_cannot_hold_are_refused(tmp_path):
         with pytest.raises(ValueError, match="cannot hold"):
             write_network(net, tmp_path / f"net{ending}")
         assert not (tmp_path / f"net{ending}").exists()
+
+
+def test_the_command_queries_each_format(tmp_path, capsys):
+    answers = []
+    for ending, text in TEXTS.items():
+        path = tmp_path / f"net{ending}"
+        path.write_text(text)
+        assert main(["query", str(path), "b", "--given", "c=y", "--json"]) == 0
+        answers.append(capsys.readouterr().out)
+    assert len(set(answers)) == 1

@@ -137,7 +137,10 @@ def test_a_command_names_what_it_was_given(tmp_path, monkeypatch, capsys):
     (tmp_path / "n.xdsl").write_text(TEXTS["XDSL"])
     for arguments, text in (
         (["info", "t.csv"], "t.csv: not a whole pypgm model file (it is a CSV table)"),
-        (["query", "n.xdsl", "a"], "n.xdsl: not a whole pypgm model file (it is XDSL (of GeNIe))"),
+        (
+            ["info", "n.xdsl"],
+            "n.xdsl: not a whole pypgm model file (it is XDSL (of GeNIe); pypgm.read_network reads it)",
+        ),
     ):
         assert main(arguments) == 2
         assert text in capsys.readouterr().err
