@@ -53,9 +53,9 @@ def scored(data, score, strength=1.0):
 def by_definition(data, parents, score, strength):
     """Return a score record by record: priors predict each from those before it, penalties count parameters."""
     total, n = 0.0, len(data)
-    for a, members in parents.items():
-        size, q = data.domain.size(a), data.domain.size(tuple(members))
-        rows = list(zip(*(data.columns[p].tolist() for p in members), strict=True)) or [()] * n
+    for a, given in parents.items():
+        size, q = data.domain.size(a), data.domain.size(tuple(given))
+        rows = list(zip(*(data.columns[p].tolist() for p in given), strict=True)) or [()] * n
         seen, last = Counter(), Counter(zip(rows, data.columns[a].tolist(), strict=True))
         alpha = {"bdeu": strength / (q * size), "k2": strength}.get(score, 0.0)
         for row, value in zip(rows, data.columns[a].tolist(), strict=True):
