@@ -40,12 +40,12 @@ class Tokens:
         # Linear in the text: no two repetitions that meet can take the same character.
         string, bare = r'"(?P<string>(?:[^"\\]|\\.)*)"', rf'(?P<word>[^\s"{marks}{comment[0]}]+)'
         word = re.compile(rf"\s+|{comment}|{string}|(?P<mark>[{marks}])|{bare}", re.DOTALL)
-        self._found: list[tuple[str, str, int]] = []
+        self._tokens: list[tuple[str, str, int]] = []
         end = 0
         while match := word.match(text, end):
             end = match.end()
             if match.lastgroup is not None:
-                self._found.append((match.lastgroup, match[match.lastgroup], match.start()))
+                self._tokens.append((match.lastgroup, match[match.lastgroup], match.start()))
         if end != len(text):
             wrong = "a quote must be closed, and the file ends" if text[end] == '"' else f"got {text[end]!r}"
             self._fail_at(end, wrong + it_looks_like(text, kind))
@@ -56,8 +56,8 @@ class Tokens:
 
     def fail(self, message: str) -> NoReturn:
         """Raise ``ValueError`` with the line of the word read last."""
-        at = min(max(self._next - 1, 0), len(self._found) - 1)
-        self._fail_at(self._found[at][2] if self._found else 0, message)
+        at = min(max(self._next - 1, 0), len(self._tokens) - 1)
+        self._fail_at(self._tokens[at][2] if self._tokens else 0, message)
 
     def fail_at_block(self, word: str, blocks: str) -> NoReturn:
         """Raise the error of a word with which no block begins."""
@@ -65,19 +65,19 @@ class Tokens:
 
     def more(self) -> bool:
         """Return whether a word is left."""
-        return self._next < len(self._found)
+        return self._next < len(self._tokens)
 
     def take(self) -> tuple[str, str]:
         """Return the kind and text of the next word, ("end", "") at the end."""
         if not self.more():
             return "end", ""
-        kind, text, _ = self._found[self._next]
+        kind, text, _ = self._tokens[self._next]
         self._next += 1
         return kind, _ESCAPE.sub(r"\1", text) if kind == "string" else text
 
     def skips(self, mark: str) -> bool:
         """Pass over a mark if it is next; return whether it was."""
-        if self.more() and self._found[self._next][:2] == ("mark", mark):
+        if self.more() and self._tokens[self._next][:2] == ("mark", mark):
             self._next += 1
             return True
         return False
@@ -97,7 +97,7 @@ class Tokens:
 
     def until(self, stops: str) -> list[str]:
         """Return the words and strings up to a mark outside of brackets, without marks, and pass it."""
-        found: list[str] = []
+        words: list[str] = []
         depth = 0
         while True:
             kind, text = self.take()
@@ -105,10 +105,10 @@ class Tokens:
                 self.fail(f"{' or '.join(map(repr, stops))} must follow, and the file ends")
             if kind == "mark":
                 if depth == 0 and text in stops:
-                    return found
+                    return words
                 depth += (text in "({[") - (text in ")}]")
             else:
-                found.append(text)
+                words.append(text)
 
 
 def family(tokens: Tokens) -> tuple[str, tuple[str, ...]]:
@@ -132,7 +132,7 @@ class Parts:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.found = Description()
+        self.network = Description()
 
     def fail(self, attribute: str, message: str) -> NoReturn:
         """Raise the error of an attribute."""
@@ -140,19 +140,19 @@ class Parts:
 
     def add(self, name: str, labels: Iterable[str]) -> None:
         """Add an attribute with its values."""
-        if name in self.found.labels:
+        if name in self.network.labels:
             self.fail(name, f"the node {name!r} is declared twice")
-        self.found.labels[name] = tuple(labels)
-        if not self.found.labels[name]:
+        self.network.labels[name] = tuple(labels)
+        if not self.network.labels[name]:
             self.fail(name, f"the node {name!r} needs states, and has none")
 
     def shape(self, child: str, parents: tuple[str, ...]) -> tuple[int, ...]:
         """Return the shape of the table of a family, which must be declared, and not have a table yet."""
-        if unknown := [a for a in (*parents, child) if a not in self.found.labels]:
+        if unknown := [a for a in (*parents, child) if a not in self.network.labels]:
             self.fail(child, f"the table of {child!r} names {unknown[0]!r}, which is no node")
-        if child in self.found.tables:
+        if child in self.network.tables:
             self.fail(child, f"{child!r} has two tables")
-        return tuple(len(self.found.labels[a]) for a in (*parents, child))
+        return tuple(len(self.network.labels[a]) for a in (*parents, child))
 
     def numbers(self, child: str, words: list[str], needed: int) -> NDArray[np.float64]:
         """Return so many numbers, finite and at least 0."""
@@ -164,21 +164,21 @@ class Parts:
 
     def set(self, child: str, parents: tuple[str, ...], table: NDArray[np.float64]) -> None:
         """Set the table of an attribute."""
-        self.found.parents[child], self.found.tables[child] = parents, table
+        self.network.parents[child], self.network.tables[child] = parents, table
 
     def whole(self, name: str, names: dict[str, str]) -> Description:
         """Return the network, in which some attributes get other names."""
-        if missing := [a for a in self.found.labels if a not in self.found.tables]:
+        if missing := [a for a in self.network.labels if a not in self.network.tables]:
             self.fail(missing[0], f"nodes need a table each; {listed(missing)} has none")
-        at = {a: names.get(a, a) for a in self.found.labels}
+        at = {a: names.get(a, a) for a in self.network.labels}
         if len(set(at.values())) < len(at):
             raise ValueError(f"{self.path}: two nodes have the same name")
         return Description(
             name,
-            {at[a]: labels for a, labels in self.found.labels.items()},
-            {at[a]: tuple(at[p] for p in self.found.parents[a]) for a in self.found.labels},
-            {at[a]: self.found.tables[a] for a in self.found.labels},
-            notes=self.found.notes,
+            {at[a]: labels for a, labels in self.network.labels.items()},
+            {at[a]: tuple(at[p] for p in self.network.parents[a]) for a in self.network.labels},
+            {at[a]: self.network.tables[a] for a in self.network.labels},
+            notes=self.network.notes,
         )
 
 
@@ -192,16 +192,16 @@ def identifiers(names: Iterable[str]) -> dict[str, str]:
     """
     listed_names = list(names)
     taken = {name for name in listed_names if _IDENTIFIER.fullmatch(name)}
-    found = {}
+    ids = {}
     number = 0
     for name in listed_names:
-        found[name] = name
+        ids[name] = name
         if name not in taken:
             while (made := f"x{number}") in taken or number == 0:
                 number += 1
             taken.add(made)
-            found[name] = made
-    return found
+            ids[name] = made
+    return ids
 
 
 def quoted(text: str) -> str:

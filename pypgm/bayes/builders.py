@@ -87,8 +87,8 @@ def noisy_max(causes: Sequence[ArrayLike], leak: ArrayLike | None = None) -> NDA
     below = np.cumsum(tables[0], axis=-1)
     for table in tables[1:]:
         below = below[..., None, :] * np.cumsum(table, axis=-1)
-    found: NDArray[np.float64] = np.diff(below, axis=-1, prepend=0.0)[0]
-    return found
+    probabilities: NDArray[np.float64] = np.diff(below, axis=-1, prepend=0.0)[0]
+    return probabilities
 
 
 def noisy_adder(

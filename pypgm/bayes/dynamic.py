@@ -142,15 +142,15 @@ class DynamicNetwork(Shown):
         """
         forward = list(self._forward(evidence))
         later: list[Factor] = []
-        found = []
+        smoothed = []
         for t, e, message, _ in reversed(forward):
-            found.append(self._marginals(t, e, [*message, *later]))
+            smoothed.append(self._marginals(t, e, [*message, *later]))
             if t:
                 factors = [*self._logs(t), *self._known(e), *later]
                 back = log_elimination(self._step.domain, factors, tuple(map(before, self.interface)))
                 values = back.values - _total(back)
                 later = [Factor(self.domain.project(self.interface), values)]
-        return found[::-1]
+        return smoothed[::-1]
 
     def log_probability(self, evidence: Sequence[Evidence | None]) -> float:
         """Return the natural log of the probability of the evidence of all slices; -inf if it is impossible."""
@@ -180,8 +180,8 @@ class DynamicNetwork(Shown):
         key = potentials.cliques
         if (t > 0, key) not in self._trees:
             self._trees[t > 0, key] = JunctionTree.of(potentials)
-        found = self._trees[t > 0, key].attribute_marginals(potentials, 1.0, evidence)
-        return {a: Factor(self.domain.project((a,)), found[a]) for a in self.domain}
+        marginals = self._trees[t > 0, key].attribute_marginals(potentials, 1.0, evidence)
+        return {a: Factor(self.domain.project((a,)), marginals[a]) for a in self.domain}
 
     @cached_property
     def _trees(self) -> dict[tuple[bool, tuple[Clique, ...]], JunctionTree]:

@@ -31,12 +31,12 @@ def members(parents: int) -> tuple[int, ...]:
     >>> members(0b1010)
     (1, 3)
     """
-    found = []
+    positions = []
     while parents:
         lowest = parents & -parents
-        found.append(lowest.bit_length() - 1)
+        positions.append(lowest.bit_length() - 1)
         parents ^= lowest
-    return tuple(found)
+    return tuple(positions)
 
 
 class FamilyScores:

@@ -54,7 +54,7 @@ def parse_hugin(text: str, path: str = "text") -> Description:
                 table = parts.numbers(child, fields["data"], math.prod(shape)).reshape(shape)
             else:
                 table = np.full(shape, 1 / shape[-1])
-                parts.found.notes.append(f"{child!r}: no data; all its values are equally likely")
+                parts.network.notes.append(f"{child!r}: no data; all its values are equally likely")
             parts.set(child, parents, table)
         elif word in _NOT_READ:
             tokens.fail(f"networks of discrete nodes are read, got {word!r}")
@@ -82,8 +82,8 @@ def format_hugin(name: str, labels: Mapping[str, Sequence[str]], tables: Mapping
     ids = identifiers(labels)
     yield f"net\n{{\n  name = {quoted(name)};\n}}\n"
     for a, values in labels.items():
-        own = "" if ids[a] == a else f"  label = {quoted(a)};\n  pypgm_name = {quoted(a)};\n"
-        yield f"node {ids[a]}\n{{\n  states = ({' '.join(map(quoted, values))});\n{own}}}\n"
+        extra = "" if ids[a] == a else f"  label = {quoted(a)};\n  pypgm_name = {quoted(a)};\n"
+        yield f"node {ids[a]}\n{{\n  states = ({' '.join(map(quoted, values))});\n{extra}}}\n"
     for a, table in tables.items():
         given = [ids[p] for p in table.domain.attributes[:-1]]
         rows = table.values.reshape(-1, len(labels[a])).tolist()

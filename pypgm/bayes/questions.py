@@ -1,4 +1,4 @@
-"""What a network's answers are worth: information, findings, sensitivity to its tables, the best explanations."""
+"""Information in a network's answers, the worth of findings, sensitivity to tables, the best explanations."""
 
 from __future__ import annotations
 
@@ -184,13 +184,13 @@ def sensitivity(
     if known_too := [a for a in query if a in (evidence or {})]:
         raise ValueError(f"{known_too[0]!r} is in the query and in the evidence")
     known = _logs(net, evidence)
-    asked = {a: _unit(net, a, code_of(net.domain, a, value)) for a, value in query.items()}
-    before, both = (net.tree.log_partition(net.potentials, _evidence(logs)) for logs in (known, {**known, **asked}))
+    wanted = {a: _unit(net, a, code_of(net.domain, a, value)) for a, value in query.items()}
+    before, both = (net.tree.log_partition(net.potentials, _evidence(logs)) for logs in (known, {**known, **wanted}))
     if before == -np.inf:
         raise ImpossibleEvidenceError("the evidence has probability zero")
     share = np.exp(both - before)
-    of_query, of_evidence = (_derivatives(net, logs, before) for logs in ({**known, **asked}, known))
-    found = {}
+    of_query, of_evidence = (_derivatives(net, logs, before) for logs in ({**known, **wanted}, known))
+    slopes = {}
     for a, table in net.tables.items():
         theta = table.values
         free = of_query[a] - share * of_evidence[a]  # each probability on its own
@@ -198,8 +198,8 @@ def sensitivity(
         rest = 1 - theta
         spread = (free.sum(axis=-1, keepdims=True) - free) / max(theta.shape[-1] - 1, 1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found[a] = free - np.where(rest > 0, others / rest, spread)
-    return found
+            slopes[a] = free - np.where(rest > 0, others / rest, spread)
+    return slopes
 
 
 def explanations(
@@ -247,11 +247,11 @@ def explanations(
     waiting: list[tuple[float, int, dict[str, Label], dict[str, NDArray[np.float64]], int]] = []
     values, log = net.map(None, _evidence(known))
     heapq.heappush(waiting, (-log, 0, values, known, 0))
-    found: list[tuple[dict[str, Label], float]] = []
+    best: list[tuple[dict[str, Label], float]] = []
     n_pushed = 1
-    while waiting and len(found) < k:
+    while waiting and len(best) < k:
         negative, _, values, within, first = heapq.heappop(waiting)
-        found.append((values, -negative))
+        best.append((values, -negative))
         fixed = dict(within)
         for i in range(first, len(free)):
             a = free[i]
@@ -270,7 +270,7 @@ def explanations(
             only = np.full_like(allowed, -np.inf)
             only[code] = allowed[code]
             fixed[a] = only
-    return found
+    return best
 
 
 def _from_table(
@@ -311,7 +311,7 @@ def _derivatives(
 ) -> dict[str, NDArray[np.float64]]:
     """Return the derivative of the probability of evidence, over exp(level), by each probability on its own."""
     evidence = _evidence(known)
-    found: dict[str, NDArray[np.float64]] = {}
+    derivatives: dict[str, NDArray[np.float64]] = {}
 
     def families(potentials: CliqueVector) -> CliqueVector | None:
         log = net.tree.log_partition(potentials, evidence)
@@ -326,11 +326,11 @@ def _derivatives(
             cells = net.potentials.values.copy()
             cells[net.potentials.part(i)] = 0.0
             theta, summed = np.ones_like(theta), families(net.potentials.like(cells))
-        found[a] = np.zeros_like(theta)
+        derivatives[a] = np.zeros_like(theta)
         if summed is not None:
             family = Factor(net.domain.project(summed.cliques[i]), summed.table(i))
-            found[a] = family.transpose(table.domain.attributes).values / theta
-    return found
+            derivatives[a] = family.transpose(table.domain.attributes).values / theta
+    return derivatives
 
 
 def _mean(weights: NDArray[np.float64], values: NDArray[np.float64]) -> float:

@@ -1,4 +1,4 @@
-"""What the graph of a network alone says: separation, the moral graph, independencies, adjustment for causes."""
+"""Graphs of networks alone: the moral graph, independencies, adjustment for causes."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def independencies(net: ConditionalTables) -> dict[str, tuple[Clique, Clique]]:
     >>> independencies(chain)
     {'c': (('a',), ('b',))}
     """
-    found = {}
+    implied = {}
     for a, parents in net.parents.items():
         near = {*parents, *descendants(net.parents, [a])}
         if others := tuple(b for b in net.domain if b not in near):
-            found[a] = (others, parents)
-    return found
+            implied[a] = (others, parents)
+    return implied
 
 
 def is_adjustment_set(
@@ -111,11 +111,11 @@ def adjustment_sets(
     # Minimal sets consist of ancestors of causes or effects.
     near = relevant((*causes, *effects), net.parents) & allowed
     near = near - descendants(net.parents, causes) - {*causes, *effects}
-    found: list[set[str]] = []
+    minimal: list[set[str]] = []
     for size in range(len(near) + 1):
         for given in itertools.combinations(net.domain.canonical(near), size):
-            if not any(smaller <= set(given) for smaller in found) and is_adjustment_set(net, causes, effects, given):
-                found.append(set(given))
+            if not any(smaller <= set(given) for smaller in minimal) and is_adjustment_set(net, causes, effects, given):
+                minimal.append(set(given))
                 yield given
 
 
@@ -127,11 +127,11 @@ def descendants(parents: Mapping[str, Clique], attributes: Iterable[str]) -> set
     >>> sorted(descendants({"a": (), "b": ("a",), "c": ()}, ["a"]))
     ['a', 'b']
     """
-    found = set(attributes)
-    waiting = list(found)
+    reached = set(attributes)
+    waiting = list(reached)
     while waiting:
         at = waiting.pop()
-        below = [a for a, members in parents.items() if at in members and a not in found]
-        found.update(below)
-        waiting += below
-    return found
+        children = [a for a, members in parents.items() if at in members and a not in reached]
+        reached.update(children)
+        waiting += children
+    return reached

@@ -276,8 +276,8 @@ def _tree(scores: FamilyScores, method: Method, root: int) -> list[int]:
     gains = np.zeros((n, n))
     inner = [a for a in range(n) if method == "tree" or a != root]
     for i, child in enumerate(inner):
-        found = scores.of(child, [base, *(base | 1 << p for p in inner[:i])])
-        gains[child, inner[:i]] = gains[inner[:i], child] = found[1:] - found[0]
+        scored = scores.of(child, [base, *(base | 1 << p for p in inner[:i])])
+        gains[child, inner[:i]] = gains[inner[:i], child] = scored[1:] - scored[0]
     first = root if method == "tree" else next(iter(inner), root)
     return [p | 1 << up if up >= 0 else p for p, up in zip(parents, best_forest(gains, first), strict=True)]
 
@@ -299,9 +299,9 @@ def _completed_search(
     for _ in range(rounds):
         net = learn(holed, _named(coded, parents), domain=coded, prior="bdeu")
         whole = as_codes(coded, net.impute(holed, how="sample", rng=rng))[1]
-        found, reached, more = search(whole)
+        again, reached, more = search(whole)
         computed += more
-        if found == parents:
+        if again == parents:
             break
-        parents = found
-    return found, reached, computed
+        parents = again
+    return again, reached, computed

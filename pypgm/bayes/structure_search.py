@@ -13,7 +13,7 @@ from pypgm.bayes.family_scores import FamilyScores, members
 
 _TABU = 100  # steps that may not be undone
 _PATIENCE = 15  # steps without a better structure, after which a climb ends
-_LEAST = 1e-9  # gain in nats that is more than rounding
+_MIN_GAIN = 1e-9  # gain in nats that is more than rounding
 
 Step = tuple[Literal["add", "remove", "reverse"], int, int]
 
@@ -62,19 +62,19 @@ class Climb:
     def run(self) -> tuple[list[int], float]:
         """Return the best sets of parents met, and their score."""
         now = best = self._scores.total(self.parents)
-        found, waited = list(self.parents), 0
+        kept, waited = list(self.parents), 0
         undoing: list[Step] = []
         while waited < _PATIENCE:
-            step, gain = self._best_step(undoing, best + _LEAST - now)
+            step, gain = self._best_step(undoing, best + _MIN_GAIN - now)
             if step is None:
                 break
             self._take(step)
             undoing = [*undoing[1 - _TABU :], _undone(step)]
             now += gain
             waited += 1
-            if now > best + _LEAST:
-                best, found, waited = now, list(self.parents), 0
-        return found, self._scores.total(found)
+            if now > best + _MIN_GAIN:
+                best, kept, waited = now, list(self.parents), 0
+        return kept, self._scores.total(kept)
 
     def _best_step(self, undoing: list[Step], enough: float) -> tuple[Step | None, float]:
         """Return the step that gains most; one of those to avoid only if it gains enough for a new best structure."""
@@ -136,9 +136,9 @@ class Climb:
         if parents.bit_count() < self._limits.max_parents:
             able |= self._limits.allowed[:, child]
         changed = np.flatnonzero(able)
-        found = self._scores.of(child, [parents, *(parents ^ 1 << p for p in changed.tolist())])
+        scored = self._scores.of(child, [parents, *(parents ^ 1 << p for p in changed.tolist())])
         self._gain[:, child] = -np.inf
-        self._gain[changed, child] = found[1:] - found[0]
+        self._gain[changed, child] = scored[1:] - scored[0]
 
 
 def _undone(step: Step) -> Step:
@@ -155,9 +155,9 @@ def climb(scores: FamilyScores, limits: Limits, restarts: int, rng: np.random.Ge
     best, score = Climb(scores, limits, limits.required).run()
     for i in range(restarts):
         kept, rank = (0.5, None) if i % 2 else (0.8, rng.permutation(len(best)))
-        found, reached = Climb(scores, limits, _changed(best, limits, kept, rank, rng)).run()
-        if reached > score + _LEAST:
-            best, score = found, reached
+        again, reached = Climb(scores, limits, _changed(best, limits, kept, rank, rng)).run()
+        if reached > score + _MIN_GAIN:
+            best, score = again, reached
     return best, score
 
 
@@ -213,7 +213,7 @@ def best_of_all(scores: FamilyScores, limits: Limits) -> tuple[list[int], float]
     """
     n = len(scores.sizes)
     candidates = [_families(scores, limits, child) for child in range(n)]
-    best = [_best_within(n, found) for found in candidates]
+    best = [_best_within(n, families) for families in candidates]
     sets = np.arange(1 << n)
     sizes = sum(((sets >> i) & 1 for i in range(n)), np.zeros(1 << n, dtype=np.int64))
     order = np.argsort(sizes, kind="stable")
@@ -241,14 +241,14 @@ def _families(scores: FamilyScores, limits: Limits, child: int) -> dict[int, flo
     free = [
         p for p in members(sum(1 << int(p) for p in np.flatnonzero(limits.allowed[:, child]))) if not required >> p & 1
     ]
-    found: dict[int, float] = {}
+    families: dict[int, float] = {}
     top = {required: -np.inf}  # the best score of a set or of one within it
     layer = [required]
     while layer:
-        found.update(zip(layer, scores.of(child, layer).tolist(), strict=True))
+        families.update(zip(layer, scores.of(child, layer).tolist(), strict=True))
         grown: dict[int, float] = {}
         for parents in layer:
-            top[parents] = max(top[parents], found[parents])
+            top[parents] = max(top[parents], families[parents])
             if parents.bit_count() >= limits.max_parents or scores.most_with_more(child, parents) <= top[parents]:
                 continue
             for p in free:
@@ -257,13 +257,13 @@ def _families(scores: FamilyScores, limits: Limits, child: int) -> dict[int, flo
                     grown[more] = max(grown.get(more, -np.inf), top[parents])
         top.update(grown)
         layer = list(grown)
-    return found
+    return families
 
 
-def _best_within(n: int, found: dict[int, float]) -> NDArray[np.float64]:
+def _best_within(n: int, families: dict[int, float]) -> NDArray[np.float64]:
     """Return the best score of the families whose parents lie within each set of attributes."""
     best = np.full(1 << n, -np.inf)
-    best[list(found)] = list(found.values())
+    best[list(families)] = list(families.values())
     for i in range(n):
         halves: NDArray[Any] = best.reshape(-1, 2, 1 << i)
         np.maximum(halves[:, 1], halves[:, 0], out=halves[:, 1])

@@ -18,7 +18,7 @@ from pypgm.domain import Domain
 from pypgm.factor import Factor
 
 _COLUMNS = 8  # of nodes on GeNIe's canvas
-_LOOK = '<interior color="e5f6f7" /><outline color="000080" /><font color="000000" name="Arial" size="8" />'
+_STYLE = '<interior color="e5f6f7" /><outline color="000080" /><font color="000000" name="Arial" size="8" />'
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -48,14 +48,14 @@ def parse_xdsl(text: str, path: str = "text") -> Description:
     if nodes is None:
         raise ValueError(f"{path} must be XDSL, with smile and nodes, got {root.tag!r}{it_looks_like(text, 'XDSL')}")
     parts = Parts(path)
-    own = {node.get("id", ""): node for node in root.iterfind("extensions/pypgm/node")}
+    extras = {node.get("id", ""): node for node in root.iterfind("extensions/pypgm/node")}
     of_tag = {node.get("id", ""): node for node in nodes}
-    names = {a: node.get("name", a) for a, node in own.items()}
-    for a in [*(a for a in own if a in of_tag), *(a for a in of_tag if a not in own)]:
+    names = {a: node.get("name", a) for a, node in extras.items()}
+    for a in [*(a for a in extras if a in of_tag), *(a for a in of_tag if a not in extras)]:
         node = of_tag[a]
         if node.tag not in {"cpt", "deterministic"}:
             parts.fail(a, f"nodes that are tables or deterministic are read, got {node.tag!r} of {a!r}")
-        written = [state.get("name", "") for state in own[a].iterfind("state")] if a in own else []
+        written = [state.get("name", "") for state in extras[a].iterfind("state")] if a in extras else []
         parts.add(a, written or [state.get("id", "") for state in node.iterfind("state")])
     for a, node in of_tag.items():
         _table(parts, a, node)
@@ -104,7 +104,7 @@ def format_xdsl(name: str, labels: Mapping[str, Sequence[str]], tables: Mapping[
     for i, a in enumerate(labels):
         left, top = 120 * (i % _COLUMNS), 80 * (i // _COLUMNS)
         place = f"<position>{left} {top} {left + 90} {top + 40}</position>"
-        yield f'<node id="{ids[a]}"><name>{_text(a)}</name>{_LOOK}{place}</node>\n'
+        yield f'<node id="{ids[a]}"><name>{_text(a)}</name>{_STYLE}{place}</node>\n'
     yield f"</genie>\n<pypgm name={_attribute(name)}>\n"
     for a, values in labels.items():
         states = "".join(f"<state name={_attribute(value)} />" for value in values)

@@ -69,9 +69,9 @@ def read_network(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Ba
             raise ValueError(f"{os.fspath(path)} is a Markov network: pypgm.read_uai reads it")
         tables = {table.domain.attributes[-1]: table for table in model.tables}
         return BayesianNetwork(model.domain, {a: t.domain.attributes[:-1] for a, t in tables.items()}, tables)
-    found = _FORMATS[ending][0](read_text(path, encoding), os.fspath(path))
-    net = BayesianNetwork(found.labels, found.parents, found.tables, name=found.name)
-    net.notes = (*found.notes, *net.notes)
+    read = _FORMATS[ending][0](read_text(path, encoding), os.fspath(path))
+    net = BayesianNetwork(read.labels, read.parents, read.tables, name=read.name)
+    net.notes = (*read.notes, *net.notes)
     return net
 
 
