@@ -78,7 +78,7 @@ def adjustment_sets(
     effect: str | Iterable[str],
     observed: str | Iterable[str] | None = None,
 ) -> Iterator[Clique]:
-    r"""Yield the minimal sets of attributes that meet the backdoor criterion, smaller ones first.
+    r"""Return an iterator over the minimal sets of attributes that meet the backdoor criterion, smaller ones first.
 
     With such a set z, :math:`P(y \mid do(x)) = \sum_z P(z) P(y \mid x, z)`: an effect can be read from records in
     which only these attributes were observed. Take the first; all are as many as subsets of the ancestors at worst.
@@ -105,15 +105,19 @@ def adjustment_sets(
     ('age',)
     """
     causes, effects = as_clique(cause), as_clique(effect)
-    net.domain.indices((*causes, *effects))
+    net.domain.indices((*causes, *effects))  # different ones, too
     allowed = set(net.domain) if observed is None else set(as_clique(observed))
     net.domain.indices(tuple(allowed))
     # Minimal sets consist of ancestors of causes or effects.
     near = relevant((*causes, *effects), net.parents) & allowed
     near = near - descendants(net.parents, causes) - {*causes, *effects}
+    return _minimal(net, causes, effects, net.domain.canonical(near))
+
+
+def _minimal(net: ConditionalTables, causes: Clique, effects: Clique, near: Clique) -> Iterator[Clique]:
     minimal: list[set[str]] = []
     for size in range(len(near) + 1):
-        for given in itertools.combinations(net.domain.canonical(near), size):
+        for given in itertools.combinations(near, size):
             if not any(smaller <= set(given) for smaller in minimal) and is_adjustment_set(net, causes, effects, given):
                 minimal.append(set(given))
                 yield given

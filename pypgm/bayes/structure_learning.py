@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -10,7 +9,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.memory import check_fits
 from pypgm._base.numeric import as_generator, check_choice, checked_integer, checked_real
 from pypgm.bayes.checks import ordered
 from pypgm.bayes.family_scores import FamilyScores, Score, members, set_of
@@ -20,10 +18,11 @@ from pypgm.bayes.structure import Structure, parents_of
 from pypgm.bayes.structure_search import Limits, best_forest, best_of_all, climb
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
+from pypgm.errors import ModelTooLargeError
 
 Method = Literal["hill_climbing", "tree", "exact", "naive", "tan"]
 
-_MOST_EXACT = 20  # attributes of an exact search, whose tables have a cell for each set of them
+_MAX_EXACT = 20  # attributes of an exact search, whose tables have a cell for each set of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,10 +231,9 @@ def _check_options(
         raise ValueError(f"method={method!r} takes no required or forbidden arcs and no tiers: 'hill_climbing' does")
     if method in {"tree", "tan"} and score == "k2":
         raise ValueError(f"method={method!r} needs a score that does not depend on directions: 'bdeu', 'bic' or 'aic'")
-    if method == "exact":
-        n = len(domain)
-        advice = f"exact search takes at most {_MOST_EXACT} attributes: use method='hill_climbing'"
-        check_fits(8 * (n + 4) << n, math.inf if n <= _MOST_EXACT else 1, f"the sets of {n} attributes", advice)
+    if method == "exact" and len(domain) > _MAX_EXACT:
+        advice = f"exact search takes at most {_MAX_EXACT}: use method='hill_climbing'"
+        raise ModelTooLargeError(f"the sets of {len(domain)} attributes are too many; {advice}")
 
 
 def _limits(

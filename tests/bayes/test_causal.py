@@ -73,6 +73,9 @@ def test_only_observed_attributes_are_adjusted_for():
     assert list(adjustment_sets(net, "x", "y", observed="v")) == [("v",)]
     assert list(adjustment_sets(net, "x", "y", observed=())) == []
     assert not is_adjustment_set(net, "u", "y", "v")
+    for call in (lambda: adjustment_sets(net, "x", "x"), lambda: adjustment_sets(net, "x", "z")):
+        with pytest.raises(ValueError, match="attribute"):
+            call()
 
 
 def functional(seed):
