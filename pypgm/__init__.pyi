@@ -38,7 +38,9 @@ from pypgm.graphs import RegionGraph as RegionGraph
 from pypgm.inference import convex_gbp as convex_gbp
 from pypgm.inference import marginals as marginals
 from pypgm.inference import variable_elimination as variable_elimination
+from pypgm.io import read_network as read_network
 from pypgm.io import read_uai as read_uai
+from pypgm.io import write_network as write_network
 from pypgm.io import write_uai as write_uai
 from pypgm.models import GraphicalModel as GraphicalModel
 from pypgm.models import RegionAnswer as RegionAnswer

@@ -43,6 +43,26 @@ def relevant(attributes: Iterable[str], parents: Mapping[str, Clique]) -> frozen
     return frozenset(kept)
 
 
+def separated(parents: Mapping[str, Clique], here: Clique, there: Clique, known: Clique) -> bool:
+    """Return whether attributes are d-separated from others by a third set.
+
+    Examples
+    --------
+    >>> separated({"a": (), "b": ("a",), "c": ("b",)}, ("a",), ("c",), ("b",))
+    True
+    """
+    # In the moral graph of their ancestors each path from one to the other meets a known attribute.
+    kept = relevant((*here, *there, *known), parents)
+    families = [{child, *parents[child]} for child in kept]
+    waiting, seen = list(here), set(here)
+    while waiting:
+        at = waiting.pop()
+        near = {a for family in families if at in family for a in family} - seen
+        seen |= near
+        waiting += near - set(known)
+    return not seen & set(there)
+
+
 _T = TypeVar("_T", bound="ConditionalTables")
 
 
@@ -258,16 +278,7 @@ class ConditionalTables(Shown):
         """
         here, there, known = map(as_clique, (one, other, given))
         self.domain.indices((*here, *there, *known))
-        # In the moral graph of their ancestors each path from one to the other meets a known attribute.
-        kept = relevant((*here, *there, *known), self.parents)
-        families = [{child, *self.parents[child]} for child in kept]
-        waiting, seen = list(here), set(here)
-        while waiting:
-            at = waiting.pop()
-            near = {a for family in families if at in family for a in family} - seen
-            seen |= near
-            waiting += near - set(known)
-        return not seen & set(there)
+        return separated(self.parents, here, there, known)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalTables):

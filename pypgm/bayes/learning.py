@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm._base.memory import check_fits, short
 from pypgm._base.numeric import as_generator, check_choice, checked_integer, checked_real, float_array
 from pypgm.bayes.conditional_tables import ConditionalTables
+from pypgm.bayes.family_scores import FamilyScores, Score, set_of
 from pypgm.bayes.frames import MISSING, Frame, as_codes, domain_of
 from pypgm.bayes.missing import PartlyKnown
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, check_domain, listed
+from pypgm.domain import Clique, Domain, check_domain, listed, other_labels
 
-Prior = Literal["k2", "bdeu"] | Mapping[str, ArrayLike]
+Prior = Literal["k2", "bdeu"] | Mapping[str, ArrayLike] | BayesianNetwork
 Criterion = Literal["log_likelihood", "aic", "bic", "bdeu", "k2"]
 
 
@@ -61,9 +62,10 @@ def learn(
         network, or the values of the frame, in their order.
     weights : array_like of float, shape (n_rows,), optional
         Weights of the records, at least 0; a Dataset may have its own.
-    prior : {"k2", "bdeu"}, or mapping of str to array_like of float, optional
+    prior : {"k2", "bdeu"}, mapping of str to array_like of float, or BayesianNetwork, optional
         A Dirichlet prior: "k2" adds `strength` to each cell, "bdeu" spreads it evenly over the cells of each table. Or
-        pseudo-counts for some tables, of the shape of the table or one for each value, times `strength`.
+        pseudo-counts for some tables, of the shape of the table or one for each value, times `strength`. Or a network
+        over the same domain, of any structure, which counts as `strength` records of its own.
     strength : float
         Finite and more than 0: prior number of records of a cell ("k2"), or of a table ("bdeu").
     tolerance : float
@@ -110,8 +112,8 @@ def learn(
     >>> learn(frame, [("rain", "wet")], domain=domain).tables["rain"].values.round(3)
     array([0.5, 0.5])
     """
-    if not (isinstance(prior, Mapping) or prior in {None, "k2", "bdeu"}):
-        raise ValueError(f"prior must be 'k2', 'bdeu', a mapping or None, got {prior!r}")
+    if not (isinstance(prior, Mapping | BayesianNetwork) or prior in {None, "k2", "bdeu"}):
+        raise ValueError(f"prior must be 'k2', 'bdeu', a mapping, a network or None, got {prior!r}")
     strength, tolerance = checked_real("strength", strength), checked_real("tolerance", tolerance, zero=True)
     iterations = checked_integer("iterations", iterations)
     if isinstance(structure, str | os.PathLike):
@@ -157,6 +159,10 @@ def pseudo_counts(
     >>> pseudo_counts(Domain({"a": 2, "b": 2}), [("a",), ("a", "b")], "bdeu", 1.0)
     [array([0.5]), array([[0.25]])]
     """
+    if isinstance(prior, BayesianNetwork):
+        if prior.domain != domain:
+            raise ValueError(f"a prior network needs the domain of the records{other_labels(domain, prior.domain)}")
+        return [strength * prior.query(f).values for f in families]
     if not isinstance(prior, Mapping):
         each = [0.0 if prior is None else strength / (domain.size(f) if prior == "bdeu" else 1) for f in families]
         return [np.full((1,) * len(f), more) for f, more in zip(families, each, strict=True)]
@@ -279,7 +285,7 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, st
     -2.9425
     """
     check_choice("criterion", criterion, get_args(Criterion))
-    if criterion in {"bdeu", "k2"}:
+    if criterion == "bdeu" or criterion == "k2":  # noqa: PLR1714 - a set would not narrow its type
         return _marginal_likelihood(network, data, criterion, strength)
     likelihoods = network.log_likelihood(data)
     if getattr(data, "weights", None) is not None or len(likelihoods) == 0:
@@ -291,21 +297,13 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, st
     return likelihood - free * penalty
 
 
-def _marginal_likelihood(network: BayesianNetwork, data: Frame, prior: Criterion, strength: float) -> float:
+def _marginal_likelihood(network: BayesianNetwork, data: Frame, prior: Score, strength: float) -> float:
     """Return the natural log of the probability of complete records given a structure and a Dirichlet prior."""
-    domain, n_rows = network.domain, len(network.log_likelihood(data))
+    domain = network.domain
+    n_rows, columns = as_codes(domain, data)
     if getattr(data, "weights", None) is not None or n_rows == 0:
         raise ValueError("a score needs unweighted records, at least one")
-    families = [table.domain.attributes for table in network.tables.values()]
-    records = PartlyKnown(domain, families, as_codes(domain, data)[1], np.ones(n_rows))
-    if records.incomplete:
+    if len(columns) < len(domain) or any((column == MISSING).any() for column in columns.values()):
         raise ValueError(f"the score {prior!r} needs records without missing values")
-    likelihood = 0.0
-    for counts, more in zip(
-        records.complete, pseudo_counts(domain, families, "k2" if prior == "k2" else "bdeu", strength), strict=True
-    ):
-        alpha, whole = more.item(), more.item() * counts.shape[-1]
-        likelihood += sum(math.lgamma(n + alpha) - math.lgamma(alpha) for n in counts[counts > 0].tolist())
-        rows = counts.sum(axis=-1)
-        likelihood -= sum(math.lgamma(n + whole) - math.lgamma(whole) for n in rows[rows > 0].tolist())
-    return likelihood
+    scores = FamilyScores(domain, columns, prior, strength)
+    return scores.total([set_of(domain.indices(network.parents[a])) for a in domain])

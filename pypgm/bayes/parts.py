@@ -93,6 +93,46 @@ class EditedTables(ConditionalTables):
         domain = Domain({**{a: self.domain[a] for a in self.domain}, attribute: values})
         return self._changed(domain, {**self.parents, attribute: as_clique(parents)}, {**self.tables, attribute: table})
 
+    def rename(
+        self: _T, names: Mapping[str, str] | None = None, labels: Mapping[str, Sequence[Label]] | None = None
+    ) -> _T:
+        """Return the network with other names of some attributes, or other labels of their values.
+
+        Parameters
+        ----------
+        names : mapping of str to str, optional
+            New names by old ones.
+        labels : mapping of str to sequence of labels, optional
+            Labels by the name that the attribute has now, in the order of its values.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is unknown, two attributes get one name, or labels are not as many as the values.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> net = BayesianNetwork({"a": 2, "b": 2}, [("a", "b")], {"a": [0.5, 0.5], "b": [[1, 0], [0, 1]]})
+        >>> net.rename({"a": "rain"}, labels={"a": ["no", "yes"]}).query("b", {"rain": "yes"}).values
+        array([0., 1.])
+        """
+        new, texts = dict(names or {}), dict(labels or {})
+        self.domain.indices(tuple(new))
+        self.domain.indices(tuple(texts))
+        for a, given in texts.items():
+            if len(given) != self.domain.size(a):
+                raise ValueError(f"{a!r} has {self.domain.size(a)} values and needs as many labels, got {len(given)}")
+        at = {a: new.get(a, a) for a in self.domain}
+        if repeated := [a for a, name in at.items() if list(at.values()).count(name) > 1]:
+            raise ValueError(f"attributes need different names, but {listed(repeated)} would have one")
+        domain = Domain({at[a]: texts.get(a, self.domain[a]) for a in self.domain})
+        return self._changed(
+            domain,
+            {at[a]: tuple(at[p] for p in parents) for a, parents in self.parents.items()},
+            {at[a]: table.values for a, table in self.tables.items()},
+        )
+
     def remove(self: _T, attributes: str | Iterable[str]) -> _T:
         """Return the network without some attributes; their children go with them, or need another table before.
 

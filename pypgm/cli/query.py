@@ -28,6 +28,7 @@ from pypgm.data.sources.files import write_rows, write_text
 from pypgm.domain import Domain, Label
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
+from pypgm.io.networks import is_network_file, read_network
 from pypgm.jobs.claim import Claim
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.models.derived_answers import answered, conditioned
@@ -63,7 +64,9 @@ def add_to(commands: Verbs) -> None:
     """Add the subcommand to the command line."""
     summary = "marginals and conditional probabilities"
     query = add_verb(commands, "query", _query, summary=summary, about=_DESCRIPTION, examples=_USAGE)
-    query.add_argument("model", metavar="MODEL", help="a file written by synth, or a .bif or .bif.gz network")
+    query.add_argument(
+        "model", metavar="MODEL", help="a file written by synth, or a network: .bif, .net, .dsc, .xdsl, .xml or .uai"
+    )
     query.add_argument("cliques", metavar="ATTRIBUTES", nargs="+", help="names with commas between them: age,sex")
     add_given(query)
     query.add_argument(
@@ -74,7 +77,7 @@ def add_to(commands: Verbs) -> None:
         help="estimates from which expected errors are computed "
         f"(default {ERROR_DRAWS}, within {100 / math.sqrt(2 * ERROR_DRAWS):.0f} %%; 0: no errors)",
     )
-    query.add_argument("--encoding", default="utf-8", help="encoding of a .bif network, as latin-1 (default utf-8)")
+    query.add_argument("--encoding", default="utf-8", help="encoding of a network, as latin-1 (default utf-8)")
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")
     query.add_argument(
         "--format",
@@ -95,10 +98,10 @@ def _query(arguments: argparse.Namespace) -> None:
     if arguments.out is not None and len(arguments.cliques) != 1:
         raise ValueError(f"--out holds one marginal, got {len(arguments.cliques)}; ask for them one at a time")
     check_places([arguments.model], [arguments.out], (".csv", ".csv.gz", ".json"))
-    is_network = arguments.model.endswith((".bif", ".bif.gz"))
-    how = {"encoding": arguments.encoding}
     model, schema, whole = (
-        (BayesianNetwork.read_bif(arguments.model, **how), None, None) if is_network else model_in(arguments.model)
+        (read_network(arguments.model, encoding=arguments.encoding), None, None)
+        if is_network_file(arguments.model)
+        else model_in(arguments.model)
     )
     names = [*model.domain, *(() if schema is None else schema.made)]
     cliques = [clique_named(text, names) for text in arguments.cliques]

@@ -149,6 +149,10 @@ _ARRAY = "array in this file"  # the key that stands in the text for an array; i
 _DIGEST = "digest"
 _READERS = {  # for files without a model of pypgm that people try to load, by kind
     "a BIF network": "pypgm.bayes.BayesianNetwork.read_bif",
+    "XMLBIF": "pypgm.read_network",
+    "XDSL (of GeNIe)": "pypgm.read_network",
+    "a NET file (of Hugin)": "pypgm.read_network",
+    "a DSC file (of Microsoft's tools)": "pypgm.read_network",
     "a UAI model": "pypgm.read_uai",
 }
 Arrays = dict[str, "NDArray[Any]"]

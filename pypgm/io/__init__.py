@@ -1,5 +1,7 @@
 """Readers and writers of other tools' model files."""
 
-from pypgm.io.uai import UaiModel, read_uai, read_uai_evidence, read_uai_model, write_uai, write_uai_evidence
+from __future__ import annotations
 
-__all__ = ["UaiModel", "read_uai", "read_uai_evidence", "read_uai_model", "write_uai", "write_uai_evidence"]
+from pypgm._base.lazy import attached
+
+_HOMES, __all__, __getattr__, __dir__ = attached(__name__)

@@ -88,6 +88,7 @@ def test_files_that_are_no_text_are_named(tmp_path, kind, data):
 def test_texts_of_another_format_are_named(tmp_path, kind, text):
     assert file_kind(text.encode()[:START]).startswith(kind)
     own = {".bif": "a BIF network", ".uai": "a UAI model", ".json": "JSON", ".csv": "a CSV table"}
+    own |= {".net": "a NET file", ".dsc": "a DSC file", ".xdsl": "XDSL"}
     for name, read in readers().items():
         if own.get(name) == kind or name == ".evid" or (name, kind) == (".csv", "a UAI model"):
             continue
@@ -101,6 +102,9 @@ def readers():
     return {
         ".bif": BayesianNetwork.read_bif,
         ".uai": pypgm.read_uai,
+        ".net": pypgm.read_network,
+        ".xdsl": pypgm.read_network,
+        ".dsc": pypgm.read_network,
         ".evid": pypgm.io.read_uai_evidence,
         ".json": pypgm.read_schema,
         ".csv": lambda path: pypgm.read_table(path, SCHEMA),
@@ -133,7 +137,10 @@ def test_a_command_names_what_it_was_given(tmp_path, monkeypatch, capsys):
     (tmp_path / "n.xdsl").write_text(TEXTS["XDSL"])
     for arguments, text in (
         (["info", "t.csv"], "t.csv: not a whole pypgm model file (it is a CSV table)"),
-        (["query", "n.xdsl", "a"], "n.xdsl: not a whole pypgm model file (it is XDSL (of GeNIe))"),
+        (
+            ["info", "n.xdsl"],
+            "n.xdsl: not a whole pypgm model file (it is XDSL (of GeNIe); pypgm.read_network reads it)",
+        ),
     ):
         assert main(arguments) == 2
         assert text in capsys.readouterr().err

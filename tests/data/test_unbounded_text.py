@@ -31,6 +31,8 @@ class Endless(io.StringIO):
 READERS = {
     "network.bif": BayesianNetwork.read_bif,
     "model.uai": pypgm.read_uai,
+    "network.net": pypgm.read_network,
+    "network.xdsl": pypgm.read_network,
     "domain.json": pypgm.read_domain,
     "schema.json": pypgm.read_schema,
     "schema.yaml": pypgm.read_schema,

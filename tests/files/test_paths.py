@@ -50,6 +50,8 @@ ENTRIES = {
     "synthesize by a schema": lambda path: pypgm.synthesize(RECORDS, path, **BUDGET),
     "read BIF": bayes.BayesianNetwork.read_bif,
     "write BIF": lambda path: bayes.learn(DATA, [("a", "b")]).write_bif(path),
+    "read a network": lambda path: pypgm.read_network(f"{path}.net"),
+    "write a network": lambda path: pypgm.write_network(bayes.learn(DATA, [("a", "b")]), f"{path}.xdsl"),
     "read UAI": pypgm.read_uai,
     "read a UAI model": read_uai_model,
     "write UAI": lambda path: pypgm.write_uai(pypgm.CliqueVector(DOMAIN, ["a"]), path),

@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
 
 def test_the_page_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 8
+    assert len(blocks) == 11
     names = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
@@ -21,5 +21,7 @@ def test_the_page_runs(capsys):
     assert np.allclose(exact, [[0.9, 0.1], [0.4, 0.6]], atol=0.05)
     assert private.shape == (2, 2)
     assert names["bounds"].factors == 3
+    assert len(names["shape"].arcs) == 4
+    assert names["worth"] == sorted(names["worth"], key=lambda pair: -pair[1])
     assert names["wider"].remove("umbrella") == names["mended"]
     assert np.isclose(np.exp(names["field"].log_partition()), 30 * 101 + 5 + 101 + 10)
