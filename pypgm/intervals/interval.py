@@ -133,6 +133,10 @@ class Interval(Shown):
             )
         unseen = ", but in 31 to 67 % where columns that were not asked together decide each other"
         unseen = unseen if self.basis == "unmeasured" else ""
+        if len(self.attributes) > 2:
+            unseen += (
+                ", but in 31 to 62 % where three columns depend on each other beyond their pairs and noise is small"
+            )
         return (
             f"counts, rates and means by group were held about as often as the level says, or a little less{unseen}; "
             "nothing is promised of odds ratios, coefficients of regressions and correlations: "

@@ -287,6 +287,9 @@ def test_the_promise_depends_on_what_is_read(release):
     found = release.interval(correlation, **FEW)
     assert "nothing is promised of odds ratios" in found.promise
     assert found.promise in repr(found)
+    assert "three columns" not in found.promise
+    of_three = release.interval(lambda r: np.mean(r["c"][(np.asarray(r["a"]) == 0) & (np.asarray(r["b"]) == 0)]), **FEW)
+    assert "three columns depend on each other beyond their pairs" in of_three.promise
 
 
 def test_an_attribute_that_was_never_measured():

@@ -40,9 +40,9 @@ MUTANTS = {
     "sums of sets are compared with those of the records": at(
         "mechanisms.interactions:Search.go", searching, "path depends on the data"
     )(
-        "_Expected(X, Y, Z, self._rows)",
+        "_Expected(X, Y, Z, self._reach.rows)",
         "_Expected(X, Y, type('', (), {'synthetic_data': lambda _, rows, rng: "
-        "getattr(run.table, '_PrivateTable__data')})(), self._rows)",
+        "getattr(run.table, '_PrivateTable__data')})(), self._reach.rows)",
     ),
     "the sum of a picked set is measured for the budget of all steps": at(
         "mechanisms.interactions:Search._ask", searching, "overspent"
