@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
 
-# A half: pairs of targets count as much as all other answers together. A quarter and .7 predict less on made-up tables,
-# see bench/README.md.
+# A half: pairs of targets count as much as all other answers together. A quarter predicts less on made-up tables; .7
+# predicts more on two of five and less on three, and other pairs err more: see bench/README.md.
 TARGETS_SHARE = 0.5  # of rho, at least, for pairs where there are targets
 
 
