@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pypgm._base.clock import standing_still
 from pypgm._base.file_kind import TABLES
@@ -44,7 +45,7 @@ from pypgm.jobs.claim import Claim
 from pypgm.jobs.job import Job
 from pypgm.jobs.place import Place, default_place
 from pypgm.jobs.stopping import STOPPING
-from pypgm.mechanisms.tables import prepared
+from pypgm.mechanisms.tables import check_options, prepared
 from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
@@ -159,6 +160,10 @@ def _synth(arguments: argparse.Namespace) -> None:
 def _paid(arguments: argparse.Namespace, schema: Schema | OpenSchema, job: Job) -> tuple[Release, Path]:
     """Reserve a place and a budget, read the table, spend the budget on it, and keep the release."""
     expected = _bytes_of_pairs(schema.provisional.domain)
+    if job.has_account:  # else the same is refused before anything is spent
+        how = {"mechanism": arguments.mechanism, "neighbours": arguments.neighbours}
+        source = open_source(arguments.table, arguments.duckdb_table, dialect(arguments))
+        check_options(source, schema, job.budget, options=_options(arguments) | {"progress": False}, **how)
     with Place(job.file, expected, partial(_way_on, arguments)) as place, job.reserved() as reservation:
         mechanism_run = _prepared(arguments, schema, reservation)
         arguments.steps.step("opened", key=job.key)
@@ -264,8 +269,6 @@ def _prepared(
     arguments: argparse.Namespace, schema: Schema | OpenSchema, account: Reservation | None = None
 ) -> Callable[[], Release]:
     """Read the table, and return a function that spends the budget on it."""
-    workload = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
-    progress = _talks(arguments) or arguments.log is not None
     with standing_still:  # the log does not show how long the reading takes
         return prepared(
             open_source(arguments.table, arguments.duckdb_table, dialect(arguments)),
@@ -275,10 +278,16 @@ def _prepared(
             mechanism=arguments.mechanism,
             neighbours=arguments.neighbours,
             ignore_extra=arguments.ignore_extra,
-            options={"workload": workload, "time_limit": arguments.time_limit, "progress": progress}
-            | ({} if arguments.target is None else {"targets": arguments.target})
-            | ({} if account is None else {"account": account}),
+            options=_options(arguments) | ({} if account is None else {"account": account}),
         )
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the mechanism."""
+    workload = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
+    progress = _talks(arguments) or arguments.log is not None
+    targets = {} if arguments.target is None else {"targets": arguments.target}
+    return {"workload": workload, "time_limit": arguments.time_limit, "progress": progress, **targets}
 
 
 def _bytes_of_pairs(domain: Domain) -> int:

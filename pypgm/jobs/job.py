@@ -65,6 +65,16 @@ class Job:
             except UnicodeEncodeError:
                 raise ValueError("an account keeps the path of the release, which has to be UTF-8") from None
 
+    @property
+    def budget(self) -> Budget:
+        """The budget of the call."""
+        return self._budget
+
+    @property
+    def has_account(self) -> bool:
+        """Whether the budget is taken from an account."""
+        return self._account is not None
+
     def earlier(self) -> tuple[Release, Path] | None:
         """Return the release that an earlier run of the job has paid for, and its file; None if there is none.
 

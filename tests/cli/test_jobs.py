@@ -415,3 +415,11 @@ def test_a_process_that_cannot_be_seen_may_be_at_work(folder, monkeypatch, capsy
     assert "has_ended" not in people.to_dict()["runs"][0]
     assert synth(*IN_ACCOUNT, "--key", "today") == 5
     assert "or its process was killed: wait for its end, or settle it: pypgm account" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [["--workload", "2"], ["--target", "age"], ["--mechanism", "wide", "--target", "z"]])
+def test_an_option_that_is_refused_leaves_no_run_in_the_account(folder, wrong, capsys):
+    people = account()
+    assert synth(*IN_ACCOUNT, *wrong) == 2
+    assert not people.runs()
+    assert not list(folder.glob("out*"))

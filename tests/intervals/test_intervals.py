@@ -697,3 +697,20 @@ def test_intervals_hold_the_truth():
         worlds.append(off <= found.views["worlds"])
     assert 0.85 <= np.mean(held) <= 0.99
     assert np.mean(worlds) < np.mean(held)
+
+
+def test_several_numbers_under_a_name_are_shown(release):
+    found = release.interval(lambda records: {"ends": [mean(records), 1.0], "more": [2.0, 3.0]}, worlds=2, truths=2)
+    assert all(f"{label}: " in repr(found) for label in ("ends, 0", "ends, 1", "more, 0", "more, 1"))
+
+
+def test_no_number_of_drawn_tables_passes_the_time_limit(release):
+    with pytest.raises(TimeoutError, match="take longer than time_limit"):
+        release.interval(mean, worlds=2, truths=10**9, time_limit=1e-6)
+
+
+def test_a_level_that_is_one_is_refused(release):
+    with pytest.raises(ValueError, match="level needs a share below 1 by"):
+        repr(release.marginal("a", level=1 - 1e-16).low)
+    with pytest.raises(TypeError, match="rounded must be True or False, got 'no'"):
+        release.marginal("a", rounded="no")

@@ -66,7 +66,7 @@ class EngineValues(OpenValues):
                 numbers = NumberColumn(self._ibis, value)
                 ranked = records.filter(value.notnull(), *(~is_so for is_so in _without_rank(numbers, column)))
                 if self._engine in _ENTRY and numbers.has_unit:
-                    cells += self._found(ranked, numbers, points)
+                    cells += self._searched(ranked, numbers, points)
                     continue
                 for places, counts in self._groups(ranked, self._place(value, numbers, points)):
                     np.add.at(cells, places, counts)
@@ -115,7 +115,7 @@ class EngineValues(OpenValues):
         too_large = (numbers.at_least(inf), len(ends)), (~numbers.at_least(-sys.float_info.max), 0)
         return self._ibis.cases(*too_large, (is_tiny, near_zero), else_=place)
 
-    def _found(self, records: Expression, numbers: NumberColumn, points: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _searched(self, records: Expression, numbers: NumberColumn, points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return how many numbers are below the first point, between two and not below the last, by binary search.
 
         Each step is a query over the one before, with an array of the points that it compares with: engines take
@@ -132,8 +132,8 @@ class EngineValues(OpenValues):
             texts = [format(start, "f") if isinstance(start, Decimal) else repr(start) for start in starts_or_last]
             entry = _ENTRY[self._engine].format(",".join(texts[half - 1 :: 2 * half]), _sql_type(numbers.value))
             query = f"(SELECT x, 2 * place + CASE WHEN x >= {entry} THEN 1 ELSE 0 END AS place FROM {query} AS step)"
-        found, counts = queries.groups(query, [("place",)])["place",]
-        np.add.at(cells, np.minimum(found["place"], len(starts)), counts)
+        columns, counts = queries.groups(query, [("place",)])["place",]
+        np.add.at(cells, np.minimum(columns["place"], len(starts)), counts)
         return cells
 
     def _groups(self, records: Expression, key: Expression) -> Iterator[tuple[list[Any], list[int]]]:
