@@ -111,6 +111,18 @@ def test_weights_of_every_type_add_up_without_a_limit_but_their_own(rows, spelli
         assert private.measure("a", **EXACT).values.tolist() == expected
 
 
+TYPES = ("u1", "i1", "i2", "u8", "f2", "f4", "f8")
+BOUNDS = st.one_of(st.integers(1, 9), st.integers(2000, 4100), st.integers(2**24, 2**25), st.just(2**31 - 1))
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 2**31), max_size=6), st.sampled_from(TYPES), BOUNDS)
+def test_a_short_type_of_numbers_does_not_move_the_bound_of_a_weight(weights, kind, at_most):
+    most = 60_000 if kind == "f2" else 2**31 if kind in {"u8", "f4", "f8"} else np.iinfo(kind).max
+    column = np.minimum(weights, most).astype(kind)
+    assert Weight("w", at_most).times(column).tolist() == [min(int(w), at_most) for w in column]
+
+
 @settings(max_examples=25)
 @given(st.lists(st.floats(0, 3 * K), max_size=8))
 def test_fractions_are_rounded_where_the_schema_says_so(weights):

@@ -93,9 +93,10 @@ class WeightColumn:
         """Return an encoder that turns values into weights piece by piece."""
 
         def encode(values: Values) -> tuple[NDArray[np.int64], Misfit | None]:
-            given = values if is_plain(values, "iuf") else np.array([*map(_number, as_list(values))], np.float64)
+            numbers = values if is_plain(values, "iuf") else np.array([*map(_number, as_list(values))])
+            given = numbers.astype(np.float64)  # a shorter type would round at_most, and a record would count more
             is_wrong = ~(np.isfinite(given) & (given >= 0))
-            if not self.is_rounded and given.dtype.kind == "f":
+            if not self.is_rounded:
                 is_wrong |= given != np.rint(given)
             if is_wrong.any():
                 return np.zeros(len(given), np.int64), Misfit(int(is_wrong.argmax()), f"needs {self._allowed}")
