@@ -120,6 +120,30 @@ def test_bounds_of_any_magnitude_are_found_within_the_share(budget, power, sign,
     assert len(found.edges) >= 2
 
 
+@given(st.integers(0, 49), st.sampled_from([-1, 1]), st.integers(0, 2**32))
+@settings(max_examples=15)
+def test_bounds_of_whole_numbers_of_any_magnitude_are_found(power, sign, seed):
+    most = 10**15
+    wide = QuantileBins(Integer(-most, most, width=2 * most + 1, outside="clip"), 4, "1/2", find_bounds=True)
+    values = sign * np.repeat([2**power // 2, 2**power], 2000)
+    for column in (values, []):  # of nothing, it is mostly the bounds that are declared
+        ledger = Ledger(Budget(epsilon=2))
+        found = settle(OpenSchema({"a": wide}), {"a": column}, None, ledger, sampler=Sampler(seed)).columns["a"]
+        assert ledger.spent() <= 1
+        assert all(found.low <= value <= found.high for value in column)
+
+
+@pytest.mark.parametrize("most", [1e25, 1e300, 5e307])
+@pytest.mark.parametrize("find_bounds", [False, True])
+def test_quantiles_are_found_between_bounds_of_any_size(most, find_bounds):
+    column = QuantileBins(Real(-most, most, bins=1, outside="clip"), 4, "1/2", find_bounds=find_bounds)
+    for values in ([], [most / 3, -most / 3] * 4000):
+        ledger = Ledger(Budget(rho=1))
+        found = settle(OpenSchema({"a": column}), {"a": values}, None, ledger, sampler=Sampler(0)).columns["a"]
+        assert ledger.spent() <= Fraction(1, 2)
+        assert -most <= found.low < found.high <= most
+
+
 def test_bounds_that_nobody_finds_are_those_that_are_declared():
     wide = QuantileBins(Integer(-1000, 1000, outside="clip"), 2, "1/2", find_bounds=True)
     schema = OpenSchema({"a": wide})

@@ -61,7 +61,7 @@ def round_points(low: float, high: float, decimals: int | None) -> NDArray[np.fl
     if unit and (high - low) / unit <= 2 * _EVEN:
         steps = np.arange(math.ceil(round(low / unit, 6)), math.floor(round(high / unit, 6)) + 1)
         return _between(steps * unit, low, high, decimals)
-    step = max(nice((high - low) / _EVEN), unit)
+    step = float(max(nice((high - low) / _EVEN), unit))  # whole numbers of any size are doubles
     even = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
     top = math.ceil(math.log10(max(abs(low), abs(high)))) - 1
     digits = [10.0**k * np.arange(1, 10, 0.1) for k in range(top - _DECADES + 1, top + 1)]

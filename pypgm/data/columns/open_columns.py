@@ -169,12 +169,14 @@ class QuantileBins:
     def bounded(self, low: float, high: float) -> QuantileBins:
         """Return the column between two of its `powers`, rounded outwards to its resolution."""
         unit = self._unit
+        largest = unit * 2.0**53  # doubles are further apart from there on
         ends = [
-            max(self.column.low, math.floor(low / unit) * unit),
-            min(self.column.high, math.ceil(high / unit) * unit),
+            max(self.column.low, low if abs(low) >= largest else math.floor(low / unit) * unit),
+            min(self.column.high, high if abs(high) >= largest else math.ceil(high / unit) * unit),
         ]
         if isinstance(self.column, Integer):
-            column: Integer | Real = replace(self.column, low=int(ends[0]), high=int(ends[1]), width=1, edges=())
+            low, high = map(int, ends)
+            column: Integer | Real = replace(self.column, low=low, high=high, width=high - low + 1, edges=())
         else:
             digits = 12 if self.column.decimals is None else self.column.decimals
             column = replace(self.column, low=round(ends[0], digits), high=round(ends[1], digits), bins=1, edges=())
