@@ -173,7 +173,8 @@ class AccountHead(NamedTuple):
             )
         if first is None or first.person:  # where a person is named, all records of theirs are protected
             return
-        if privacy.records_per_person < first.records_per_person or (first.is_of_people and not privacy.is_of_people):
+        # One record is one, whatever it weighs; a person's records are all protected by their number alone.
+        if first.is_of_people and (privacy.records_per_person < first.records_per_person or not privacy.is_of_people):
             needed = f"{self.name} protects persons with up to {first.records_per_person} records"
             least = f"records_per_person={first.records_per_person} or more"
             raise ValueError(f"{needed}, the run {privacy.sentence}: state {least} in the schema")

@@ -375,6 +375,9 @@ RELATIONS = {  # what an account was made with, or its first run had; the relati
     "bound": ({}, Privacy("replace", 3), [Privacy("replace", 2), Privacy("add-remove", 3)], [Privacy("replace", 4)]),
     "first record": ({}, Privacy(), [Privacy("replace"), PERSON], [Privacy(), Privacy("add-remove", 1)]),
     "people": ({}, Privacy("add-remove", 1), [Privacy()], [Privacy("add-remove", 2)]),
+    "weighted": ({}, Privacy("add-remove", 9, weight="w"), [Privacy("replace")], [Privacy(), Privacy("add-remove", 2)]),
+    "record, weighted later": ({}, Privacy(), [Privacy("replace")], [Privacy("add-remove", 9, weight="w")]),
+    "people, weighted later": ({}, Privacy("add-remove", 2), [Privacy("add-remove", 9, weight="w")], []),
     "nobody": ({"person": []}, None, [PERSON], [Privacy()]),
 }  # fmt: skip
 
