@@ -20,6 +20,8 @@ from pypgm.queries import Neighbours
 
 __all__ = ["estimator", "measurement", "measurements"]
 
+_LARGEST = 700.0  # of exponents of doubles
+
 
 def measurement(
     schema: SchemaLike,
@@ -56,7 +58,7 @@ def measurement(
     Raises
     ------
     ValueError
-        If the schema names a person, or the budget is out of range.
+        If the schema names a person, the noise is to come from a seed, or the budget is out of range.
 
     Examples
     --------
@@ -71,6 +73,8 @@ def measurement(
     known = as_any_schema(schema)
     if known.person is not None:
         raise ValueError("distances of OpenDP are in records: the schema of a measurement names no person")
+    if options.get("unsafe_seed") is not None:
+        raise ValueError("a measurement of OpenDP is private, and noise from a seed is not: leave unsafe_seed out")
     whole = as_budget(epsilon, delta, budget)
     measure, cost = _cost(dp, whole)
     metric = dp.symmetric_distance() if neighbours == "add-remove" else dp.change_one_distance()
@@ -96,8 +100,12 @@ def _cost(dp: Any, budget: pypgm.Budget) -> tuple[Any, Callable[[int], Any]]:
     delta = upward(budget.delta)
 
     def of_group(distance: int) -> tuple[float, float]:
-        passes = delta * sum(math.exp(i * epsilon) for i in range(distance))
-        return _up(epsilon * distance), min(1.0, _up(passes))
+        cost = epsilon * distance
+        if distance < 2:
+            return _up(cost), min(1.0, _up(delta * distance))
+        if cost > _LARGEST:
+            return _up(cost), 1.0
+        return _up(cost), min(1.0, _up(delta * (math.expm1(cost) / math.expm1(epsilon))))  # sum of e^(i epsilon)
 
     return dp.approximate(dp.max_divergence()), of_group
 

@@ -130,6 +130,8 @@ def test_a_mechanism_is_a_measurement_of_opendp(given, neighbours):
     assert np.max(twice) == pytest.approx((4 if "budget" in given else 2) * np.max(cost))
     if "delta" in given:
         assert twice[1] == pytest.approx(1e-9 * (1 + np.exp(2)))
+        assert made.map(5)[1] == pytest.approx(1e-9 * sum(np.exp(2 * i) for i in range(5)))
+        assert made.map(100_000)[1] == 1.0
     room = twice if isinstance(twice, tuple) else 2 * twice
     queries = dp.c.make_adaptive_composition(
         made.input_domain, made.input_metric, made.output_measure, d_in=1, d_mids=[cost, room]
@@ -139,6 +141,8 @@ def test_a_mechanism_is_a_measurement_of_opendp(given, neighbours):
     assert release.ledger.spent() <= whole.limit
     assert release.model.project(("a", "b")).values.sum() == pytest.approx(ROWS, rel=0.1)
     assert set(queries(made).synthetic_data(10).columns) == set(KEYS)
+    with pytest.raises(ValueError, match="seed"):
+        measurement(KEYS, **given, neighbours=neighbours, unsafe_seed=1)
     with pytest.raises(ValueError, match="names no person"):
         measurement({"columns": {"a": 3}, "person": {"column": "id", "at_most": 2}}, epsilon=1)
 
