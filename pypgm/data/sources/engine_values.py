@@ -154,7 +154,9 @@ def _sql_type(value: Expression) -> str:
     kind = value.type()
     if kind.is_decimal():
         return f"DECIMAL({kind.precision}, {kind.scale})"
-    return "DOUBLE" if kind.is_floating() else "BIGINT"
+    if kind.is_floating():
+        return "DOUBLE"
+    return "UBIGINT" if kind.is_unsigned_integer() else "BIGINT"  # Spark has no unsigned ones
 
 
 def _exported(value: Expression) -> Expression:
