@@ -76,7 +76,7 @@ MUTANTS = {
     "records a person are lost between schema and charge": at(
         "privacy.arguments:relation_of", spelled["the schema's number"], "lost user bound"
     )(
-        "Privacy('add-remove' if relation is None else relation, stated, person)",
+        "Privacy('add-remove' if relation is None else relation, stated, person, weight)",
         "Privacy('add-remove' if relation is None else relation)",
     ),
     "records a person are lost where a learner meets the schema": at(
@@ -102,10 +102,7 @@ MUTANTS = {
     )("return schema", "return schema if schema.rules else None"),
     "a release names another relation than its run had": at(
         "reporting.text:ledger_text", spelled["no relation"], "wrong claim"
-    )(
-        "f'{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person, '",
-        "f'replace neighbours, {privacy.records_per_person} record(s) a person, '",
-    ),
+    )("privacy.neighbours", "'replace'"),
     "a ledger's report names another relation than its run had": at(
         "privacy.ledger:Ledger.snapshot", spelled["epsilon, delta, privacy"], "wrong claim"
     )("self.privacy", "Privacy(self.privacy.neighbours)"),

@@ -137,11 +137,11 @@ MUTANTS = {
     "a quantile of a closed table is charged": at(
         "privacy.quantiles:private_quantiles", check_refusals, "charged for nothing"
     )(skipped()),
-    "weighted records are taken": at("privacy.private_table:PrivateTable.__init__", check_refusals, "not refused")(
+    "weighted records are taken": at("privacy.counts:check_weights", check_refusals, "not refused")(
         "data.weights is not None", "data.weights is not None and data.weights.min() < 1"
     ),
     "weights of records decide whether they are refused": at(
-        "privacy.private_table:PrivateTable.__init__", check_refusals, "not refused"
+        "privacy.counts:check_weights", check_refusals, "not refused"
     )("data.weights is not None", "data.weights is not None and data.weights.sum() != 22"),
     "a relation may be named twice": at("privacy.arguments:one_relation", check_refusals, "not refused")(
         "neighbours is not None and privacy is not None", "neighbours == 'both'"
