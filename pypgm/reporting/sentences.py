@@ -44,7 +44,7 @@ def promised(promise: Promise, source: str, *, is_public: bool = True) -> tuple[
     >>> promise = Promise(Budget(epsilon=1), "whether any one record is in the table at all")
     >>> what, firm, *_ = promised(promise, "this page")
     >>> print(firm)
-    How firm that is: a person's records change the odds of any conclusion about this person at most 2.8-fold \
+    How firm that is: this fact changes the odds of any conclusion at most 2.8-fold \
 (epsilon 1.0). Something thought to be 50 % likely could come to look between 26 and 74 % likely, no further.
     """
     budget = promise.budget
@@ -79,10 +79,7 @@ def _firmness(promise: Promise) -> str:
     delta = float(budget.delta or budget.reserved_delta or 0)
     if not odds:
         return f"How firm that is: {budget_text(budget)}, of zero-concentrated differential privacy."
-    text = (
-        f"How firm that is: a person's records change the odds of any conclusion about this person {odds} "
-        f"({budget_text(budget)})."
-    )
+    text = f"How firm that is: this fact changes the odds of any conclusion {odds} ({budget_text(budget)})."
     if likely:
         unless = f" (except with a probability of about {delta:.2g}, δ)" if delta else ""
         low, high = likely

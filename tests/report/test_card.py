@@ -222,6 +222,25 @@ def test_what_is_not_protected_comes_first(tmp_path):
     assert card["rai:personalSensitiveInformation"].startswith("This release protects nobody")
 
 
+def test_records_are_not_promised_what_persons_are(tmp_path):
+    """Whoever has several records is protected less than one of them is."""
+    domain = Domain({"a": 2})
+    weight = pypgm.Schema({"a": 2}, weight={"column": "w", "at_most": 2})
+    firm = {}
+    for name, data, privacy in (
+        ("record", Dataset({"a": [0, 1] * 500}, domain), None),
+        ("weighted", Dataset({"a": [0, 1] * 500}, weight.domain, [2] * 1000, schema=weight), None),
+        ("person", Dataset({"a": [0, 1] * 500}, domain), pypgm.Privacy(records_per_person=2)),
+    ):
+        made = mechanisms.mst(data, epsilon=1, delta=1e-9, privacy=privacy)
+        made.card(tmp_path / "c.md")
+        text = (tmp_path / "c.md").read_text()
+        assert ("any one person" in text, "any one record" in text) == (name == "person", name != "person")
+        firm[name] = next(line for line in text.splitlines() if "How firm" in line)
+    assert "person" not in firm["record"]
+    assert len(set(firm.values())) == 1
+
+
 def test_what_is_no_file_of_the_releases_records_is_refused(tmp_path):
     table, schema = tables_of(2)
     (tmp_path / "real.csv").write_text("name,age\nAnn,3\n")

@@ -99,7 +99,7 @@ def test_the_page_of_a_table(release, tmp_path):
     check_whole(text, page)
     for part in (
         "nobody can be sure whether any one record is in the table at all",
-        "change the odds of any conclusion about this person at most 2.8-fold (epsilon 1.0, delta 1e-09)",
+        "this fact changes the odds of any conclusion at most 2.8-fold (epsilon 1.0, delta 1e-09)",
         "counting pairs of columns",
         "What not to use it for",
         "coarsened: 20 bins",
