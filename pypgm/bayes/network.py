@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.numeric import as_generator, check_choice
+from pypgm._base.numeric import as_generator, check_choice, checked_integer
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.frames import MISSING, Frame, Table, as_codes, as_values, column_names, like_frame
 from pypgm.bayes.parts import Part, PlannedTables
@@ -19,7 +19,7 @@ from pypgm.bayes.sampling import draw_ancestral, draw_rows
 from pypgm.data import Dataset
 from pypgm.data.sources.frames import Library, as_frame
 from pypgm.domain import Domain, Label, as_clique
-from pypgm.errors import ImpossibleEvidenceError
+from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 
@@ -346,11 +346,14 @@ class BayesianNetwork(RowAnswers):
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ModelTooLargeError
-            If the junction tree does not fit the memory available.
+            If neither a junction tree of what the evidence leaves fits, nor the part that each attribute depends on.
         ValueError
             If an attribute, label or code is unknown.
         """
-        tables = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
+        try:
+            tables = self._whole.exact.marginals(evidence, n_threads=n_threads)
+        except ModelTooLargeError:  # each attribute alone may depend on few others
+            tables = {a: self.query(a, evidence).datavector() for a in self.domain}
         return {a: Factor.over(domain, cells) for domain, (a, cells) in zip(self._singles, tables.items(), strict=True)}
 
     def query(
@@ -435,7 +438,7 @@ class BayesianNetwork(RowAnswers):
         wanted = self.domain.attributes if targets is None else as_clique(targets)
         self.domain.indices(wanted)
         if set(wanted) == set(self.domain):
-            likeliest, log_weight = self.tree.map(self.potentials, evidence)
+            likeliest, log_weight = self._whole.exact.map(evidence)
             return {a: likeliest[a] for a in wanted}, log_weight - self._whole.log_total
         # Attributes known for certain take no space in the table.
         known = {i: v for i, v in log_likelihoods(self.domain, evidence) if np.count_nonzero(v > -np.inf) == 1}
@@ -458,7 +461,10 @@ class BayesianNetwork(RowAnswers):
         evidence: Evidence | None = None,
         do: Mapping[str, Any] | None = None,
     ) -> Dataset:
-        """Draw independent records: each attribute given its parents or, with evidence, down the junction tree.
+        """Draw independent records: each attribute given its parents.
+
+        With evidence, the attributes that it depends on are drawn first, down a junction tree; what was computed for
+        the last evidence is kept.
 
         Rows that do not sum to 1 exactly are treated as if they did.
 
@@ -496,13 +502,9 @@ class BayesianNetwork(RowAnswers):
         >>> net.sample(1000, 0, do={"grass": "wet"}).project("rain").values
         array([788., 212.])
         """
-        net = self.do(do) if do else self
-        if evidence:
-            from pypgm.models import GraphicalModel  # a package that networks do not need elsewhere
-
-            model = GraphicalModel(net.potentials, 1.0)
-            return model.synthetic_data(rows, rng, method="independent", evidence=evidence)
-        return Dataset(draw_ancestral(net.tables, net._order, rows, rng), net.domain)
+        net, n_rows, source = self.do(do) if do else self, checked_integer("rows", rows), as_generator(rng)
+        known = net._part(evidence).draw(evidence, n_rows, source) if evidence else {}
+        return Dataset(draw_ancestral(net.tables, net._order, n_rows, source, known), net.domain)
 
     def impute(
         self,
@@ -576,4 +578,4 @@ class BayesianNetwork(RowAnswers):
         if not evidence:
             return 0.0
         part = self._part(evidence)
-        return part.tree.log_partition(part.potentials, evidence) - part.log_total
+        return part.exact.log_partition(evidence) - part.log_total

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm._base.clock import Clock
 from pypgm.bayes.conditional_tables import ConditionalTables, relevant
@@ -17,8 +18,9 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label, as_clique, listed
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.graphs.evidence import Evidence, code_of
+from pypgm.graphs.evidence import Evidence, LastEvidence, code_of
 from pypgm.inference._variable_elimination import Elimination, Given
+from pypgm.inference.conditioned import ExactAnswers, keep
 
 _T = TypeVar("_T", bound="EditedTables")
 
@@ -120,12 +122,6 @@ class EditedTables(ConditionalTables):
         return type(self)(domain, parents, tables, name=self.name)
 
 
-_PLANS_KEPT = 64
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-
-
 @dataclass(frozen=True, eq=False)
 class Part:
     """Tables of some attributes of a network, and their plan.
@@ -136,13 +132,13 @@ class Part:
         The attributes.
     tables : sequence of Factor
         One for each attribute, over it and its parents.
-    exact : bool
+    rows_sum_to_one : bool
         Whether all rows sum to 1, but for rounding.
     """
 
     domain: Domain
     tables: Sequence[Factor]
-    exact: bool
+    rows_sum_to_one: bool
 
     @cached_property
     def potentials(self) -> CliqueVector:
@@ -150,9 +146,14 @@ class Part:
         return CliqueVector.from_factors(self.domain, self.tables).log()
 
     @cached_property
-    def tree(self) -> JunctionTree:
-        """The junction tree of the part."""
-        return JunctionTree.of(self.potentials)
+    def exact(self) -> ExactAnswers:
+        """Answers from a junction tree of the part."""
+        return ExactAnswers(self.potentials)
+
+    @cached_property
+    def _last(self) -> LastEvidence:
+        """What was computed for the last evidence."""
+        return LastEvidence(self.domain)
 
     @cached_property
     def eliminations(self) -> dict[tuple[object, ...], Elimination]:
@@ -166,13 +167,23 @@ class Part:
         plan = self.eliminations.get(key)
         if plan is None:
             plan = Elimination(self.potentials, clique, given, max_bytes=max_bytes)
-            _keep(self.eliminations, key, plan)
+            keep(self.eliminations, key, plan)
         return plan.marginal(given, 1.0, Clock(), max_bytes)
+
+    def draw(
+        self, evidence: Evidence, rows: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[np.signedinteger] | NDArray[np.unsignedinteger]]:
+        """Draw the part's attributes given evidence on some; the calibrated tree is kept for the same evidence."""
+        from pypgm.models.sampling import independent_records  # a package that networks do not need elsewhere
+
+        tree, tables, codes = self._last.recalled("tables", evidence, lambda: self.exact.tables(evidence))
+        drawn = independent_records(tree, tables, rows, rng, Clock())
+        return {**drawn, **{a: np.full(rows, c, np.min_scalar_type(c)) for a, c in codes.items()}}
 
     @cached_property
     def log_total(self) -> float:
         """Natural log of the sum of the product of the tables: 0 but for printed digits."""
-        return 0.0 if self.exact else self.tree.log_partition(self.potentials)
+        return 0.0 if self.rows_sum_to_one else self.exact.log_partition()
 
 
 class PlannedTables(EditedTables):
@@ -198,7 +209,7 @@ class PlannedTables(EditedTables):
     @property
     def tree(self) -> JunctionTree:
         """The junction tree of all attributes; print it to see the cost of an answer."""
-        return self._whole.tree
+        return self._whole.exact.tree
 
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.
@@ -211,7 +222,7 @@ class PlannedTables(EditedTables):
         if part is None:
             self.domain.indices(tuple(dict.fromkeys(names)))
             part = self._part_of(relevant([*names, *self._inexact], self.parents))
-            _keep(self._parts_asked, names, part)
+            keep(self._parts_asked, names, part)
         return part
 
     def _part_of(self, attributes: frozenset[str]) -> Part:
@@ -221,12 +232,5 @@ class PlannedTables(EditedTables):
         if part is None:
             names = [a for a in self.domain if a in attributes]
             part = Part(self.domain.project(names), [self.tables[a] for a in names], not self._inexact)
-            _keep(self._parts, attributes, part)
+            keep(self._parts, attributes, part)
         return part
-
-
-def _keep(plans: dict[_K, _V], key: _K, plan: _V) -> None:
-    """Keep a plan in place of the oldest one."""
-    if len(plans) >= _PLANS_KEPT:
-        plans.pop(next(iter(plans)), None)
-    plans[key] = plan

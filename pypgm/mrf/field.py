@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm._base.canvas import BLUE, INK, axes_of
+from pypgm._base.clock import Clock
 from pypgm._base.html import Shown
-from pypgm._base.numeric import checked_real
+from pypgm._base.numeric import as_generator, checked_real
 from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, Label
+from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.files.stored_model import CountedModel, domain_of, fields_of
+from pypgm.inference._variable_elimination import variable_elimination
+from pypgm.inference.conditioned import ExactAnswers
 from pypgm.models.graphical_model import GraphicalModel
+from pypgm.models.sampling import independent_records
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.sampling import sample
 
@@ -81,7 +86,7 @@ class MarkovRandomField(Shown, CountedModel):
     """A distribution with a number of records, whose log-density is a sum of tables.
 
     Records are drawn exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly, with a
-    `ModelTooLargeError` where the junction tree does not fit.
+    `ModelTooLargeError` where no junction tree of the other attributes fits.
 
     Parameters
     ----------
@@ -234,28 +239,47 @@ class MarkovRandomField(Shown, CountedModel):
         """Return the marginal of any clique, in counts; errors as of `graphical_model`."""
         return self.graphical_model.project(clique)
 
+    @cached_property
+    def _exact(self) -> ExactAnswers:
+        return ExactAnswers(self.potentials)
+
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
         """Return the joint probabilities of some attributes, given evidence on others."""
-        return self.graphical_model.query(targets, evidence)
+        if self._exact.fits:
+            return self.graphical_model.query(targets, evidence)
+        return variable_elimination(self.potentials, targets, 1.0, evidence)
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given evidence on some, as for a `BayesianNetwork`."""
-        tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
-        return {
-            a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
-        }
+        """Return the probabilities of every attribute, given evidence on some, as for a `BayesianNetwork`.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ModelTooLargeError
+            If a junction tree of what the evidence leaves does not fit; so too for the other answers.
+        """
+        tables = self._exact.marginals(evidence)
+        return {a: Factor.over(single, tables[a]) for a, single in zip(self.domain, self.domain.singles(), strict=True)}
 
     def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
         """Return the most probable values of all attributes together, and the natural log of their weight."""
-        return self.graphical_model.map(evidence)
+        return self._exact.map(evidence)
 
     def log_partition(self, evidence: Evidence | None = None) -> float:
         """Return log Z, the natural log of the sum of the weights of all states that agree with the evidence."""
-        return self.graphical_model.log_partition(evidence)
+        return self._exact.log_partition(evidence)
 
     def log_probability(self, evidence: Evidence) -> float:
         """Return the natural log of the probability of the evidence."""
-        return self.graphical_model.log_probability(evidence)
+        log_weight = self.log_partition(evidence)
+        if log_weight == -np.inf:
+            raise ImpossibleEvidenceError(f"the evidence on {escaped(', '.join(evidence))} has probability zero")
+        return log_weight - self._log_z
+
+    @cached_property
+    def _log_z(self) -> float:
+        return self._exact.log_partition()
 
     def to_networkx(self) -> networkx.Graph[str]:
         """Return the graph: an edge between each two attributes of a table, with their `strengths` as ``weight``."""
@@ -282,9 +306,13 @@ class MarkovRandomField(Shown, CountedModel):
         return {(names[i], names[j]): float(strengths[i, j]) for i, j in pairs}
 
     def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
-        """Draw exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly."""
-        if evidence:
+        """Draw exactly where a junction tree fits, else as `mrf.sample` does; given evidence, exactly."""
+        if evidence and self._exact.fits:
             return self.graphical_model.synthetic_data(rows, rng, evidence=evidence)
+        if evidence:
+            tree, tables, codes = self._exact.tables(evidence)
+            drawn = independent_records(tree, tables, rows, as_generator(rng), Clock())
+            return Dataset({a: drawn[a] if a in drawn else np.full(rows, codes[a]) for a in self.domain}, self.domain)
         if rows == 0:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
         return sample(self.potentials, rows, rng=rng).data
