@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,15 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.clock import Clock
+from pypgm.bayes.batch import Posteriors, posteriors, posteriors_by
 from pypgm.bayes.conditional_tables import ConditionalTables, relevant
 from pypgm.bayes.structure import Structure
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label, as_clique, listed
+from pypgm.errors import ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.graphs.evidence import Evidence, LastEvidence, code_of
+from pypgm.graphs.evidence import Evidence, code_of
 from pypgm.inference._variable_elimination import Elimination, Given
-from pypgm.inference.conditioned import ExactAnswers, keep
+from pypgm.inference.conditioned import keep
+from pypgm.inference.oracles import Answers, Approximation, Oracle
 
 _T = TypeVar("_T", bound="EditedTables")
 
@@ -146,14 +150,9 @@ class Part:
         return CliqueVector.from_factors(self.domain, self.tables).log()
 
     @cached_property
-    def exact(self) -> ExactAnswers:
-        """Answers from a junction tree of the part."""
-        return ExactAnswers(self.potentials)
-
-    @cached_property
-    def _last(self) -> LastEvidence:
-        """What was computed for the last evidence."""
-        return LastEvidence(self.domain)
+    def answers(self) -> Answers:
+        """Answers by any oracle."""
+        return Answers(self.potentials)
 
     @cached_property
     def eliminations(self) -> dict[tuple[object, ...], Elimination]:
@@ -170,20 +169,45 @@ class Part:
             keep(self.eliminations, key, plan)
         return plan.marginal(given, 1.0, Clock(), max_bytes)
 
-    def draw(
-        self, evidence: Evidence, rows: int, rng: np.random.Generator
-    ) -> dict[str, NDArray[np.signedinteger] | NDArray[np.unsignedinteger]]:
-        """Draw the part's attributes given evidence on some; the calibrated tree is kept for the same evidence."""
-        from pypgm.models.sampling import independent_records  # a package that networks do not need elsewhere
+    def approximation(
+        self, oracle: Oracle, evidence: Evidence | None, clique: Clique | None = None, *, max_bytes: float | None = None
+    ) -> Approximation:
+        """Return the answers by an oracle, log Z being that of the evidence less that of the part."""
+        found = self.answers.by(oracle, evidence, clique, max_bytes=max_bytes)
+        least, most = self.log_totals
+        low, high = found.log_z_interval
+        interval = low - most, high - least
+        return replace(
+            found,
+            log_z=found.log_z - (least + most) / 2,
+            log_z_bound=found.log_z_bound - least,
+            log_z_interval=interval,
+        )
 
-        tree, tables, codes = self._last.recalled("tables", evidence, lambda: self.exact.tables(evidence))
-        drawn = independent_records(tree, tables, rows, rng, Clock())
-        return {**drawn, **{a: np.full(rows, c, np.min_scalar_type(c)) for a, c in codes.items()}}
+    def posteriors(
+        self, columns: Mapping[str, NDArray[np.intp]], n_rows: int, targets: Clique, oracle: Oracle
+    ) -> Posteriors:
+        """Return the posteriors of targets in each row of codes by an oracle."""
+        if oracle == "auto":
+            with suppress(ModelTooLargeError):
+                return posteriors(self.domain, self.tables, columns, n_rows, targets)
+        elif oracle == "exact":
+            return posteriors(self.domain, self.tables, columns, n_rows, targets)
+        return posteriors_by(lambda evidence: self.answers.by(oracle, evidence), self.domain, columns, n_rows, targets)
+
+    @cached_property
+    def log_totals(self) -> tuple[float, float]:
+        """Bounds of `log_total`: where no tree fits, by the sums of the rows, which are 1 but for printed digits."""
+        try:
+            return self.log_total, self.log_total
+        except ModelTooLargeError:
+            sums = [table.values.sum(axis=-1) for table in self.tables]
+            return float(sum(np.log(s.min()) for s in sums)), float(sum(np.log(s.max()) for s in sums))
 
     @cached_property
     def log_total(self) -> float:
         """Natural log of the sum of the product of the tables: 0 but for printed digits."""
-        return 0.0 if self.rows_sum_to_one else self.exact.log_partition()
+        return 0.0 if self.rows_sum_to_one else self.answers.log_partition()
 
 
 class PlannedTables(EditedTables):
@@ -209,7 +233,7 @@ class PlannedTables(EditedTables):
     @property
     def tree(self) -> JunctionTree:
         """The junction tree of all attributes; print it to see the cost of an answer."""
-        return self._whole.exact.tree
+        return self._whole.answers.tree
 
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.
