@@ -239,9 +239,18 @@ def short_cycles(n_attributes: int, pairs: Iterable[Sequence[int]], most: int = 
     [(0, 1, 2, 3), (0, 3, 4)]
     """
     near: list[set[int]] = [set() for _ in range(n_attributes)]
+    part = list(range(n_attributes))
+
+    def part_of(v: int) -> int:
+        while part[v] != v:
+            part[v] = part[part[v]]
+            v = part[v]
+        return v
+
     found: list[tuple[int, ...]] = []
     for a, b in sorted({(min(p), max(p)) for p in pairs if len(p) == 2}):
-        cycle = _path(near, a, b)
+        cycle = _path(near, a, b) if part_of(a) == part_of(b) else []
+        part[part_of(a)] = part_of(b)
         near[a].add(b)
         near[b].add(a)
         while len(cycle) > most:
@@ -252,16 +261,14 @@ def short_cycles(n_attributes: int, pairs: Iterable[Sequence[int]], most: int = 
 
 
 def _path(near: Sequence[set[int]], a: int, b: int) -> list[int]:
-    """Return a shortest path between two vertices; an empty one if there is none."""
+    """Return a shortest path between two vertices that are connected."""
     before = {a: a}
     waiting = deque([a])
-    while waiting and b not in before:
+    while b not in before:
         v = waiting.popleft()
         for w in sorted(near[v] - before.keys()):
             before[w] = v
             waiting.append(w)
-    if b not in before:
-        return []
     path = [b]
     while path[-1] != a:
         path.append(before[path[-1]])
