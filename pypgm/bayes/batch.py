@@ -110,11 +110,11 @@ def posteriors_by(
     for number, codes in enumerate(distinct):
         known = {a: code for a, code in zip(columns, codes.tolist(), strict=True) if code != MISSING}
         with contextlib.suppress(ImpossibleEvidenceError):
-            found = answer({a: LogLikelihood(one_possible(domain.size(a), code)) for a, code in known.items()})
+            result = answer({a: LogLikelihood(one_possible(domain.size(a), code)) for a, code in known.items()})
             here = rows[same == number]
-            answers.log_evidence[here] = found.log_z
+            answers.log_evidence[here] = result.log_z
             for t in targets:
-                answers.probabilities[t][here] = found.marginals[t].values
+                answers.probabilities[t][here] = result.marginals[t].values
     return answers
 
 

@@ -505,8 +505,7 @@ class BayesianNetwork(RowAnswers):
     ) -> Dataset:
         """Draw independent records: each attribute given its parents.
 
-        With evidence, the attributes that it depends on are drawn first, down a junction tree; what was computed for
-        the last evidence is kept.
+        With evidence, the attributes that it depends on are drawn first, down a junction tree.
 
         Rows that do not sum to 1 exactly are treated as if they did.
 
@@ -550,9 +549,7 @@ class BayesianNetwork(RowAnswers):
         net, n_rows, source = self.do(do) if do else self, checked_integer("rows", rows), as_generator(rng)
         known: Mapping[str, NDArray[np.integer]] = {}
         if evidence:
-            from pypgm.models.sampling import records_by  # a package that networks do not need elsewhere
-
-            known = records_by(net._part(evidence).answers, n_rows, source, evidence, oracle)
+            known = net._drawn_part(evidence).answers.records(n_rows, source, evidence, oracle)
         return Dataset(draw_ancestral(net.tables, net._order, n_rows, source, known), net.domain)
 
     def impute(

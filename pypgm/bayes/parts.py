@@ -26,6 +26,8 @@ from pypgm.inference._variable_elimination import Elimination, Given
 from pypgm.inference.conditioned import keep
 from pypgm.inference.oracles import Answers, Approximation, Oracle
 
+_CELLS_AT_ONCE = 1 << 14  # of a tree that is passed in the time in which a dozen attributes are drawn by tables
+
 _T = TypeVar("_T", bound="EditedTables")
 
 
@@ -173,14 +175,14 @@ class Part:
         self, oracle: Oracle, evidence: Evidence | None, clique: Clique | None = None, *, max_bytes: float | None = None
     ) -> Approximation:
         """Return the answers by an oracle, log Z being that of the evidence less that of the part."""
-        found = self.answers.by(oracle, evidence, clique, max_bytes=max_bytes)
+        result = self.answers.by(oracle, evidence, clique, max_bytes=max_bytes)
         least, most = self.log_totals
-        low, high = found.log_z_interval
+        low, high = result.log_z_interval
         interval = low - most, high - least
         return replace(
-            found,
-            log_z=found.log_z - (least + most) / 2,
-            log_z_bound=found.log_z_bound - least,
+            result,
+            log_z=result.log_z - (least + most) / 2,
+            log_z_bound=result.log_z_bound - least,
             log_z_interval=interval,
         )
 
@@ -234,6 +236,12 @@ class PlannedTables(EditedTables):
     def tree(self) -> JunctionTree:
         """The junction tree of all attributes; print it to see the cost of an answer."""
         return self._whole.answers.tree
+
+    def _drawn_part(self, evidence: Evidence) -> Part:
+        """Return the part that is drawn together: all attributes if that takes less than to draw the rest by tables."""
+        whole = self._whole.answers
+        few = whole.fits and whole.tree.cost.cells <= _CELLS_AT_ONCE
+        return self._whole if few else self._part(evidence)
 
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.

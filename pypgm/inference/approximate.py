@@ -121,12 +121,12 @@ def approximated(
     for regions, is_fine, graph in _graphs(potentials, targets, order, max_bytes):
         if oracle == "auto" and is_fine and are_good:
             break
-        found = convex_gbp(potentials, graph, "bethe", iterations=_SWEEPS, n_threads=n_threads)
-        is_possible, apart = found.converged and found.dual <= draws.log_bound + _ROUNDING, _apart(draws, found.dual)
+        result = convex_gbp(potentials, graph, "bethe", iterations=_SWEEPS, n_threads=n_threads)
+        is_possible, apart = result.converged and result.dual <= draws.log_bound + _ROUNDING, _apart(draws, result.dual)
         if (is_possible, -apart) >= best:
-            best, tables = (is_possible, -apart), found.marginals
+            best, tables = (is_possible, -apart), result.marginals
             agrees = is_possible and not apart
-            answer = Approximated("region_graph", found.dual, agrees, draws, potentials, tables, regions)
+            answer = Approximated("region_graph", result.dual, agrees, draws, potentials, tables, regions)
             if agrees:
                 break
     return by_draws if oracle == "auto" and by_draws.converged and not answer.converged else answer
@@ -183,24 +183,24 @@ def best_found(potentials: CliqueVector) -> tuple[NDArray[np.intp], float, float
     (array([1, 1]), 3.0, 3.0)
     """
     order = min_fill_order(len(potentials.domain), potentials.scopes)
-    bound, found = np.inf, list[NDArray[np.intp]]()
+    bound, result = np.inf, list[NDArray[np.intp]]()
     limit = min(memory_limit(None), _TABLE_BYTES * _MOST_CELLS)
     for cells in _BUCKET_CELLS:
-        if found and _bucket_bytes(potentials, order, cells) > limit:
+        if result and _bucket_bytes(potentials, order, cells) > limit:
             break
         buckets = MiniBuckets(potentials, order, cells, maximum=True)
         bound = min(bound, buckets.log_bound)
-        found.append(buckets.decode())
+        result.append(buckets.decode())
         if buckets.is_exact:
             break
     else:
         draws = drawn(potentials, order, N_DRAWS, np.random.default_rng(0))
         likeliest = np.argsort(-buckets.log_weights(draws.codes))[:_CLIMBED]
-        found += [draws.codes[:, i] for i in likeliest]
-    found = [climbed(potentials, codes) for codes in found]
-    log_weights = buckets.log_weights(np.stack(found, axis=1))
+        result += [draws.codes[:, i] for i in likeliest]
+    result = [climbed(potentials, codes) for codes in result]
+    log_weights = buckets.log_weights(np.stack(result, axis=1))
     best = int(log_weights.argmax())
-    return found[best], float(log_weights[best]), bound
+    return result[best], float(log_weights[best]), bound
 
 
 def _bucket_bytes(potentials: CliqueVector, order: Sequence[int], cells: float) -> float:
@@ -247,17 +247,17 @@ def short_cycles(n_attributes: int, pairs: Iterable[Sequence[int]], most: int = 
             v = part[v]
         return v
 
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     for a, b in sorted({(min(p), max(p)) for p in pairs if len(p) == 2}):
         cycle = _path(near, a, b) if part_of(a) == part_of(b) else []
         part[part_of(a)] = part_of(b)
         near[a].add(b)
         near[b].add(a)
         while len(cycle) > most:
-            found.append(tuple(cycle[:most]))
+            result.append(tuple(cycle[:most]))
             cycle = [cycle[0], *cycle[most - 1 :]]
-        found += [tuple(cycle)] if cycle else []
-    return found
+        result += [tuple(cycle)] if cycle else []
+    return result
 
 
 def _path(near: Sequence[set[int]], a: int, b: int) -> list[int]:

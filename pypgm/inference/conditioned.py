@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, Label
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, LogLikelihood
 from pypgm.graphs.junction_tree import JunctionTree, check_logarithms, check_possible
 from pypgm.inference._variable_elimination import ALL, Given, sliced
@@ -35,7 +34,7 @@ def keep(plans: dict[_K, _V], key: _K, plan: _V) -> _V:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """What evidence leaves of a model.
+    """A model less the attributes that evidence determines.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class Rest:
 
 
 class Slices:
-    """Where the tables of a model are cut by known attributes: made once, used for all values of these attributes.
+    """Tables of a model cut by known attributes: made once, used for all values of these attributes.
 
     Parameters
     ----------
@@ -160,8 +159,8 @@ class ExactAnswers:
         tree, rest = self._joint(evidence)
         with named(evidence):
             check_possible(rest.constant, None)
-            found = tree.attribute_marginals(rest.potentials, 1.0, rest.evidence or None, n_threads=n_threads)
-        return found if tree.domain is self.domain else with_known(self.domain, found, rest.codes)
+            result = tree.attribute_marginals(rest.potentials, 1.0, rest.evidence or None, n_threads=n_threads)
+        return result if tree.domain is self.domain else with_known(self.domain, result, rest.codes)
 
     def log_partition(self, evidence: Evidence | None = None) -> float:
         """Return the natural log of the sum of the weights that agree with the evidence; -inf if none does."""
@@ -173,16 +172,18 @@ class ExactAnswers:
         tree, rest = self._joint(evidence)
         with named(evidence):
             check_possible(rest.constant, None)
-            found, log_weight = tree.map(rest.potentials, rest.evidence or None)
+            result, log_weight = tree.map(rest.potentials, rest.evidence or None)
         known = {a: self.domain.labels[a][c] if a in self.domain.labels else c for a, c in rest.codes.items()}
-        return {a: known[a] if a in known else found[a] for a in self.domain}, log_weight + rest.constant
+        return {a: known[a] if a in known else result[a] for a in self.domain}, log_weight + rest.constant
 
-    def tables(self, evidence: Evidence | None = None) -> tuple[JunctionTree, list[Factor], Mapping[str, int]]:
-        """Return a calibrated tree: its marginals, probabilities, and the codes of the attributes it leaves out."""
+    def draw(self, rows: int, rng: np.random.Generator, evidence: Evidence | None = None) -> dict[str, NDArray[Any]]:
+        """Return codes of independent records given the evidence, in the order of the domain."""
         tree, rest = self._joint(evidence)
         with named(evidence):
             check_possible(rest.constant, None)
-            return tree, tree.tables(rest.potentials, 1.0, rest.evidence or None), rest.codes
+            drawn = tree.draw(rest.potentials, rows, rng, rest.evidence or None)
+        known = {a: np.full(rows, code, np.int32) for a, code in rest.codes.items()}
+        return {a: known[a] if a in known else drawn[a] for a in self.domain}
 
 
 @contextmanager
@@ -195,7 +196,7 @@ def named(evidence: Evidence | None) -> Iterator[None]:
 
 
 def with_known(
-    domain: Domain, found: Mapping[str, NDArray[np.float64]], codes: Mapping[str, int]
+    domain: Domain, result: Mapping[str, NDArray[np.float64]], codes: Mapping[str, int]
 ) -> dict[str, NDArray[np.float64]]:
     """Return probabilities of all attributes: those found, and certainty of the others.
 
@@ -204,4 +205,6 @@ def with_known(
     >>> with_known(Domain({"a": 2, "b": 2}), {"b": np.array([0.5, 0.5])}, {"a": 1})
     {'a': array([0., 1.]), 'b': array([0.5, 0.5])}
     """
-    return {a: np.eye(1, n, codes[a])[0] if a in codes else found[a] for a, n in zip(domain, domain.shape, strict=True)}
+    return {
+        a: np.eye(1, n, codes[a])[0] if a in codes else result[a] for a, n in zip(domain, domain.shape, strict=True)
+    }

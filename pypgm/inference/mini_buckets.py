@@ -74,13 +74,13 @@ def bucket_scopes(
     buckets: list[list[Scope]] = [[] for _ in order]
     for scope in {tuple(sorted(s, key=place.__getitem__, reverse=True)) for s in scopes if s}:
         buckets[place[scope[-1]]].append(scope)
-    found = []
+    result = []
     for held in buckets:
         for scope, _ in _merged(sorted(held), place, shape, max_cells):
-            found.append(tuple(sorted(scope)))
+            result.append(tuple(sorted(scope)))
             if scope[:-1]:
                 buckets[place[scope[-2]]].append(scope[:-1])
-    return found
+    return result
 
 
 def _merged(

@@ -18,7 +18,7 @@ from pypgm.domain import Clique, Label
 from pypgm.errors import ApproximationWarning, ModelTooLargeError, warn_caller
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, LastEvidence
-from pypgm.graphs.junction_tree import JunctionTree, check_possible
+from pypgm.graphs.junction_tree import check_possible
 from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.approximate import FEWEST, N_DRAWS, Approximated, approximated, best_found, drawn
 from pypgm.inference.conditioned import ExactAnswers, named, with_known
@@ -105,11 +105,19 @@ class Answers(ExactAnswers):
             lambda: approximation(self, evidence, oracle, clique, max_bytes=max_bytes, n_threads=n_threads),
         )
 
-    def calibrated(self, evidence: Evidence) -> tuple[JunctionTree, list[Factor], Mapping[str, int]]:
-        """Return the tables of the last evidence, see `tables`."""
-        return self._last.recalled("tables", evidence, lambda: self.tables(evidence))
+    def records(
+        self, rows: int, rng: np.random.Generator, evidence: Evidence, oracle: Literal["exact", "sampling", "auto"]
+    ) -> dict[str, NDArray[np.integer]]:
+        """Return codes of records given evidence: independent ones or, where no junction tree fits, by weights."""
+        check_choice("oracle", oracle, ("exact", "sampling", "auto"))
+        if oracle == "exact":
+            return self.draw(rows, rng, evidence)
+        if oracle == "auto":
+            with suppress(ModelTooLargeError):
+                return self.draw(rows, rng, evidence)
+        return self._weighted_records(rows, rng, evidence)
 
-    def weighted_records(
+    def _weighted_records(
         self, rows: int, rng: np.random.Generator, evidence: Evidence | None
     ) -> dict[str, NDArray[np.integer]]:
         """Return codes of records given the evidence: weighted draws, drawn again by their weights."""
@@ -144,8 +152,8 @@ class Answers(ExactAnswers):
             codes, log_weight, bound = best_found(potentials)
             check_possible(log_weight, None)
         if bound > log_weight + 1e-9 * (1 + abs(bound)):
-            found, most = log_weight + rest.constant, bound + rest.constant
-            text = f"the values found have log-weight {found:.6g}, and none has more than {most:.6g}"
+            result, most = log_weight + rest.constant, bound + rest.constant
+            text = f"the values found have log-weight {result:.6g}, and none has more than {most:.6g}"
             warn_caller(f"the values may not be the most probable ones: {text}", ApproximationWarning)
         every = {**rest.codes, **dict(zip(potentials.domain, codes.tolist(), strict=True))}
         return self.domain.labelled([every[a] for a in self.domain]), log_weight + rest.constant
@@ -197,22 +205,22 @@ def approximation(
         potentials = with_likelihoods(rest.potentials, rest.evidence)
         free = None if clique is None else tuple(a for a in clique if a not in rest.codes)
         options: dict[str, Any] = {"n_draws": n_draws, "rng": rng, "max_bytes": max_bytes, "n_threads": n_threads}
-        found = approximated(potentials, oracle, [free] if free else [], **options)
-    if not found.converged:
-        warn_caller(_doubt(found.draws, found.oracle), ApproximationWarning)
+        result = approximated(potentials, oracle, [free] if free else [], **options)
+    if not result.converged:
+        warn_caller(_doubt(result.draws, result.oracle), ApproximationWarning)
     codes, domain = rest.codes, exact.domain
-    tables = with_known(domain, {a: found.project((a,)) for a in potentials.domain}, codes)
-    low, high = found.draws.interval
+    tables = with_known(domain, {a: result.project((a,)) for a in potentials.domain}, codes)
+    low, high = result.draws.interval
     return Approximation(
-        found.oracle,
+        result.oracle,
         {a: Factor.over(single, tables[a]) for a, single in zip(domain, domain.singles(), strict=True)},
-        found.log_z + rest.constant,
-        found.draws.log_bound + rest.constant,
+        result.log_z + rest.constant,
+        result.draws.log_bound + rest.constant,
         (low + rest.constant, high + rest.constant),
-        found.draws.effective_size,
-        found.converged,
-        found.regions,
-        None if clique is None or free is None else joint_of(exact, found, clique, free, codes),
+        result.draws.effective_size,
+        result.converged,
+        result.regions,
+        None if clique is None or free is None else joint_of(exact, result, clique, free, codes),
     )
 
 
@@ -229,11 +237,11 @@ def _exact(
 
 
 def joint_of(
-    exact: ExactAnswers, found: Approximated, clique: Clique, free: Clique, codes: Mapping[str, int]
+    exact: ExactAnswers, result: Approximated, clique: Clique, free: Clique, codes: Mapping[str, int]
 ) -> Factor:
     """Return the joint probabilities of a clique, some of whose attributes are known."""
-    inner = found.potentials.domain.canonical(free)
-    table = Factor.over(exact.domain.project(inner), found.project(inner) if inner else np.ones(1)).transpose(free)
+    inner = result.potentials.domain.canonical(free)
+    table = Factor.over(exact.domain.project(inner), result.project(inner) if inner else np.ones(1)).transpose(free)
     whole = np.zeros(exact.domain.sizes(clique))
     whole[tuple(codes[a] if a in codes else slice(None) for a in clique)] = table.values
     return Factor(exact.domain.project(clique), whole)

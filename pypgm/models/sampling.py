@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,11 @@ from pypgm import _core
 from pypgm._base.clock import Clock
 from pypgm._base.constraints import AtLeast
 from pypgm._base.memory import check_fits, short
-from pypgm._base.numeric import as_generator, check_choice
+from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import checked
 from pypgm.domain import Clique, Domain
-from pypgm.errors import ModelTooLargeError
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import Evidence
 from pypgm.graphs.junction_tree import JunctionTree, TreeNode
-from pypgm.inference.oracles import Answers
 from pypgm.inference.region_index import RegionIndex, maximal
 
 _INDEPENDENT_RECORD_BYTES = 48  # of a record while a clique is drawn: its group, its number, where it was found
@@ -85,27 +82,6 @@ def independent_records(
         drawn = _drawn(ordered, group, rng.random(rows))
         codes |= zip(new, np.unravel_index(drawn, domain.sizes(new)), strict=True)
     return {a: codes[a].astype(np.min_scalar_type(-n)) for a, n in zip(domain.attributes, domain.shape, strict=True)}
-
-
-def records_by(
-    answers: Answers,
-    rows: int,
-    rng: np.random.Generator,
-    evidence: Evidence,
-    oracle: Literal["exact", "sampling", "auto"],
-) -> dict[str, NDArray[np.integer]]:
-    """Draw records given evidence, down a junction tree or, where none fits or "sampling" is asked for, by weights."""
-    check_choice("oracle", oracle, ("exact", "sampling", "auto"))
-    if oracle != "sampling":
-        try:
-            tree, tables, codes = answers.calibrated(evidence)
-        except ModelTooLargeError:
-            if oracle == "exact":
-                raise
-        else:
-            known = {a: np.full(rows, c, np.min_scalar_type(c)) for a, c in codes.items()}
-            return {**independent_records(tree, tables, rows, rng, Clock()), **known}
-    return answers.weighted_records(rows, rng, evidence)
 
 
 def _rows_at(

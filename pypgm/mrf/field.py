@@ -22,7 +22,6 @@ from pypgm.files.stored_model import CountedModel, domain_of, fields_of
 from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.oracles import Answers, Approximation, Oracle
 from pypgm.models.graphical_model import GraphicalModel
-from pypgm.models.sampling import records_by
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.sampling import sample
 
@@ -350,8 +349,7 @@ class MarkovRandomField(Shown, CountedModel):
         if evidence and self._answers.fits:
             return self.graphical_model.synthetic_data(rows, rng, evidence=evidence)
         if evidence:
-            drawn = records_by(self._answers, rows, as_generator(rng), evidence, "exact")
-            return Dataset({a: drawn[a] for a in self.domain}, self.domain)
+            return Dataset(self._answers.draw(rows, as_generator(rng), evidence), self.domain)
         if rows == 0:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
         return sample(self.potentials, rows, rng=rng).data
