@@ -236,7 +236,7 @@ def short_cycles(n_attributes: int, pairs: Iterable[Sequence[int]], most: int = 
     Examples
     --------
     >>> short_cycles(5, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])
-    [(0, 1, 2, 3), (0, 3, 4)]
+    [(3, 2, 1, 0), (3, 0, 4)]
     """
     near: list[set[int]] = [set() for _ in range(n_attributes)]
     part = list(range(n_attributes))

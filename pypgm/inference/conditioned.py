@@ -119,7 +119,7 @@ class ExactAnswers:
     Examples
     --------
     >>> answers = ExactAnswers(CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], np.log([1.0, 2.0, 3.0, 4.0])))
-    >>> round(np.exp(answers.log_partition({"b": 1})), 6), answers.marginals({"b": 1})["b"]
+    >>> round(float(np.exp(answers.log_partition({"b": 1}))), 6), answers.marginals({"b": 1})["b"]
     (6.0, array([0., 1.]))
     """
 

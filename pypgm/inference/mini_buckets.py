@@ -191,7 +191,7 @@ class MiniBuckets:
     --------
     >>> from pypgm import Domain
     >>> potentials = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], np.log([1.0, 2.0, 3.0, 4.0]))
-    >>> round(np.exp(MiniBuckets(potentials, [0, 1], 4).log_bound), 6)
+    >>> round(float(np.exp(MiniBuckets(potentials, [0, 1], 4).log_bound)), 6)
     10.0
     """
 

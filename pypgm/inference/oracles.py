@@ -54,10 +54,11 @@ class Approximation:
     Examples
     --------
     >>> import pypgm
-    >>> cycle = pypgm.CliqueVector(pypgm.Domain({"a": 2, "b": 2, "c": 2}), ["ab", "bc", "ac"], [1, 0, 0, 1] * 3)
+    >>> pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    >>> cycle = pypgm.CliqueVector(pypgm.Domain({"a": 2, "b": 2, "c": 2}), pairs, [1, 0, 0, 1] * 3)
     >>> found = pypgm.mrf.MarkovRandomField(cycle).approximation({"a": 1}, oracle="region_graph")
     >>> found.converged, found.marginals["b"].values.round(3)
-    (True, array([0.206, 0.794]))
+    (True, array([0.193, 0.807]))
     """
 
     oracle: Literal["exact", "region_graph", "sampling"]

@@ -311,7 +311,7 @@ class MarkovRandomField(Shown, CountedModel):
         >>> from pypgm import Factor
         >>> domain = Domain({"a": 2, "b": 2})
         >>> field = MarkovRandomField.from_factors(domain, [Factor(domain, [30.0, 5.0, 1.0, 10.0])])
-        >>> round(np.exp(field.approximation(oracle="region_graph").log_z), 3)
+        >>> round(float(np.exp(field.approximation(oracle="region_graph").log_z)), 3)
         46.0
         """
         return self._answers.by(oracle, evidence, max_bytes=max_bytes)
