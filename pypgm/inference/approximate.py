@@ -125,7 +125,7 @@ def approximated(
         is_possible, apart = result.converged and result.dual <= draws.log_bound + _ROUNDING, _apart(draws, result.dual)
         if (is_possible, -apart) >= best:
             best, tables = (is_possible, -apart), result.marginals
-            agrees = is_possible and not apart
+            agrees = is_possible and not apart and by_draws.converged  # few draws vouch for nothing
             answer = Approximated("region_graph", result.dual, agrees, draws, potentials, tables, regions)
             if agrees:
                 break
