@@ -20,6 +20,7 @@ from pypgm.data import read_schema as read_schema
 from pypgm.data import read_table as read_table
 from pypgm.data import write_table as write_table
 from pypgm.domain import Domain as Domain
+from pypgm.errors import ApproximationWarning as ApproximationWarning
 from pypgm.errors import BudgetError as BudgetError
 from pypgm.errors import ConditionWarning as ConditionWarning
 from pypgm.errors import ImpossibleEvidenceError as ImpossibleEvidenceError
@@ -35,6 +36,7 @@ from pypgm.factor import Factor as Factor
 from pypgm.graphs import JunctionTree as JunctionTree
 from pypgm.graphs import Likelihood as Likelihood
 from pypgm.graphs import RegionGraph as RegionGraph
+from pypgm.inference import Approximation as Approximation
 from pypgm.inference import convex_gbp as convex_gbp
 from pypgm.inference import marginals as marginals
 from pypgm.inference import variable_elimination as variable_elimination

@@ -95,6 +95,18 @@ class JunctionTree:
         """
         Marginals of the single attributes, and log Z.
         """
+    def draw(
+        self,
+        potentials: numpy.typing.NDArray[numpy.float64],
+        evidence: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, numpy.typing.NDArray[numpy.float64]]
+        ],
+        uniforms: numpy.typing.NDArray[numpy.float64],
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> tuple:
+        """
+        Codes of independent draws, shape (attributes, rows), and log Z.
+        """
     def log_partition(
         self,
         potentials: numpy.typing.NDArray[numpy.float64],

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 __all__ = [
+    "ApproximationWarning",
     "BudgetError",
     "ConditionWarning",
     "DraftWarning",
@@ -24,6 +25,10 @@ __all__ = [
     "table_checked",
     "warn_caller",
 ]
+
+
+class ApproximationWarning(RuntimeWarning):
+    """An approximate answer of a model whose junction tree does not fit may be far off."""
 
 
 class BudgetError(ValueError):

@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pypgm import CliqueVector, Domain
+from pypgm.bayes import BayesianNetwork
+from pypgm.mrf import MarkovRandomField
 
 
 @st.composite
@@ -68,3 +70,29 @@ def chain(n_attributes, size=2, rng=None, spread=1.0):
     if rng is not None:
         vector.values[:] = rng.normal(size=vector.values.size) * spread
     return vector
+
+
+def ising(side, seed=0, coupling=0.5):
+    """Return a square field of signs, whose junction tree has cliques of `side` attributes."""
+    rng = np.random.default_rng(seed)
+    names = [f"{i},{j}" for i in range(side) for j in range(side)]
+    pairs = [(f"{i},{j}", f"{i},{j + 1}") for i in range(side) for j in range(side - 1)]
+    pairs += [(f"{i},{j}", f"{i + 1},{j}") for i in range(side - 1) for j in range(side)]
+    tables = [np.outer([1, -1], [1, -1]) * x for x in rng.uniform(-coupling, coupling, len(pairs))]
+    fields = [np.array([1, -1]) * x for x in rng.uniform(-0.5, 0.5, len(names))]
+    values = np.concatenate([t.ravel() for t in (*tables, *fields)])
+    return MarkovRandomField(CliqueVector(Domain(names, [2] * len(names)), [*pairs, *((a,) for a in names)], values))
+
+
+def causes(n_causes=60, n_effects=60, n_parents=6, seed=0):
+    """Return a network of two layers, noisy-or effects of many causes: a clique of most of the causes."""
+    rng = np.random.default_rng(seed)
+    names = [f"d{i}" for i in range(n_causes)]
+    parents = {f"f{i}": sorted(rng.choice(names, n_parents, replace=False)) for i in range(n_effects)}
+    tables = {d: [1 - p, p] for d, p in zip(names, rng.uniform(0.02, 0.2, n_causes), strict=True)}
+    for effect in parents:
+        silent = np.array(0.98)
+        for q in rng.uniform(0.1, 0.8, n_parents):
+            silent = np.multiply.outer(silent, [1, q])
+        tables[effect] = np.stack([silent, 1 - silent], axis=-1)
+    return BayesianNetwork(Domain(dict.fromkeys([*names, *parents], 2)), parents, tables)

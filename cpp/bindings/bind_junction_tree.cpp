@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bind_measurements.hpp"
+#include "core/exact/draw.hpp"
 #include "core/exact/inference.hpp"
 #include "core/exact/map.hpp"
 #include "core/plan/junction_tree.hpp"
@@ -153,6 +154,25 @@ py::tuple most_probable_of(const JunctionTree& tree, const Array<double>& potent
   return py::make_tuple(found.codes, found.log_weight);
 }
 
+/// Codes of independent draws, shape (attributes, rows), and log Z.
+py::tuple drawn_assignments(const JunctionTree& tree, const Array<double>& potentials,
+                            const EvidenceArrays& evidence, const Array<double>& uniforms, int n_threads) {
+  const Inputs inputs(tree, potentials, evidence, n_threads);
+  const auto n = static_cast<py::ssize_t>(tree.sizes.size());
+  if (uniforms.ndim() != 2 || uniforms.shape(1) != n) {
+    throw py::value_error("draws need a row of uniforms for each record, one for each attribute");
+  }
+  const py::ssize_t rows = uniforms.shape(0);
+  Array<std::int32_t> codes({n, rows});
+  const std::span<std::int32_t> out(codes.mutable_data(), static_cast<std::size_t>(codes.size()));
+  const std::span<const double> given(uniforms.data(), static_cast<std::size_t>(uniforms.size()));
+  double log_z = 0;
+  run_watched(py::none(), inputs.brief, [&](Watch& watch) {
+    log_z = draw_assignments(tree, inputs.potentials, inputs.evidence, given, out, inputs.threads, &watch);
+  });
+  return py::make_tuple(codes, log_z);
+}
+
 py::dict tree_cost(const JunctionTree& tree) {
   py::dict d;
   d["width"] = tree.cost.width;
@@ -202,6 +222,9 @@ void bind_junction_tree(py::module_& m) {
            "Marginals of the single attributes, and log Z.")
       .def("most_probable", &most_probable_of, py::arg("potentials").noconvert(), py::arg("evidence"),
            "Codes of the assignment of largest weight, and its log-weight.")
+      .def("draw", &drawn_assignments, py::arg("potentials").noconvert(), py::arg("evidence"),
+           py::arg("uniforms").noconvert(), py::arg("n_threads") = 0,
+           "Codes of independent draws, shape (attributes, rows), and log Z.")
       .def("tables", &tables, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
            py::arg("n_threads") = 0, py::arg("tick") = py::none(),
            "Marginals of the tree cliques, and log Z.")

@@ -3,6 +3,7 @@
 // May include base, tables, simd and plan.
 #include "core/exact/block_sums.hpp"          // totals and sums of one block of a clique
 #include "core/exact/contract.hpp"            // a contraction of two tables
+#include "core/exact/draw.hpp"                // draws of joint assignments
 #include "core/exact/extended_contract.hpp"   // contractions with a power of two in each cell
 #include "core/exact/factored_inference.hpp"  // passes over factored cliques
 #include "core/exact/inference.hpp"           // marginals and log Z, whatever the plan

@@ -14,10 +14,12 @@ from pypgm.bayes.frames import MISSING
 from pypgm.bayes.missing import beside_rows, rows_of_a_chunk
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
-from pypgm.errors import ModelTooLargeError
+from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
+from pypgm.graphs.evidence import Evidence, LogLikelihood, one_possible
 from pypgm.inference._variable_elimination import log_elimination
+from pypgm.inference.oracles import Approximation
 
 _CHUNK = 1024  # rows of one table, if memory allows
 _FEW_PATTERNS = 8
@@ -90,6 +92,29 @@ def posteriors(
         answers.log_evidence[rows] = log_evidence[same]
         for t in targets if at_once else (t for t in targets if t not in observed):
             answers.probabilities[t][rows] = np.concatenate([p.probabilities[t] for p in parts])[same]
+    return answers
+
+
+def posteriors_by(
+    answer: Callable[[Evidence], Approximation],
+    domain: Domain,
+    columns: Mapping[str, NDArray[np.intp]],
+    n_rows: int,
+    targets: Sequence[str],
+) -> Posteriors:
+    """Compute what `posteriors` does by any oracle, distinct rows one after the other."""
+    answers = Posteriors(
+        {t: np.full((n_rows, domain.size(t)), np.nan) for t in targets}, np.full(n_rows, -np.inf, dtype=np.float64)
+    )
+    _, rows, distinct, same = _whole(tuple(columns), np.stack([*columns.values()], axis=1))
+    for number, codes in enumerate(distinct):
+        known = {a: code for a, code in zip(columns, codes.tolist(), strict=True) if code != MISSING}
+        with contextlib.suppress(ImpossibleEvidenceError):
+            result = answer({a: LogLikelihood(one_possible(domain.size(a), code)) for a, code in known.items()})
+            here = rows[same == number]
+            answers.log_evidence[here] = result.log_z
+            for t in targets:
+                answers.probabilities[t][here] = result.marginals[t].values
     return answers
 
 

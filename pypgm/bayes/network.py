@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.numeric import as_generator, check_choice
+from pypgm._base.numeric import as_generator, check_choice, checked_integer
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.frames import MISSING, Frame, Table, as_codes, as_values, column_names, like_frame
 from pypgm.bayes.parts import Part, PlannedTables
@@ -19,9 +20,10 @@ from pypgm.bayes.sampling import draw_ancestral, draw_rows
 from pypgm.data import Dataset
 from pypgm.data.sources.frames import Library, as_frame
 from pypgm.domain import Domain, Label, as_clique
-from pypgm.errors import ImpossibleEvidenceError
+from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
+from pypgm.inference.oracles import Approximation, Oracle
 
 
 class Probabilities(dict[str, "NDArray[np.float64]"]):
@@ -78,7 +80,12 @@ class RowAnswers(PlannedTables):
     """Answers on frames; see `BayesianNetwork`."""
 
     def predict(
-        self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
+        self,
+        frame: Frame,
+        targets: str | Iterable[str] | None = None,
+        *,
+        impossible: Literal["raise", "nan"] = "raise",
+        oracle: Oracle = "exact",
     ) -> dict[str, NDArray[Any]] | Table:
         """Return the most probable value of each target, on its own, in each row of a frame.
 
@@ -92,6 +99,8 @@ class RowAnswers(PlannedTables):
             filling in missing values.
         impossible : {"raise", "nan"}
             Whether a row of probability zero raises an error, or gets the answer None.
+        oracle : {"exact", "region_graph", "sampling", "auto"}
+            Approximate answers, one row after the other: see `BayesianNetwork.approximation`.
 
         Returns
         -------
@@ -114,7 +123,7 @@ class RowAnswers(PlannedTables):
         >>> net.predict({"grass": ["wet", None, "dry"]})
         {'rain': array(['yes', 'no', 'no'], dtype=object)}
         """
-        answers, _ = self._posteriors(frame, targets, impossible)
+        answers, _ = self._posteriors(frame, targets, impossible, oracle)
         columns = {}
         for target, table in answers.probabilities.items():
             codes = np.where(np.isnan(table[:, 0]), -1, table.argmax(axis=1))
@@ -122,7 +131,12 @@ class RowAnswers(PlannedTables):
         return like_frame(frame, columns)
 
     def predict_proba(
-        self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
+        self,
+        frame: Frame,
+        targets: str | Iterable[str] | None = None,
+        *,
+        impossible: Literal["raise", "nan"] = "raise",
+        oracle: Oracle = "exact",
     ) -> Probabilities:
         """Return the probabilities of each target's values in each row of a frame.
 
@@ -135,6 +149,8 @@ class RowAnswers(PlannedTables):
             See `predict`.
         impossible : {"raise", "nan"}
             Whether a row of probability zero is an error, or its probabilities NaN.
+        oracle
+            See `predict`.
 
         Returns
         -------
@@ -151,26 +167,28 @@ class RowAnswers(PlannedTables):
         ValueError
             If a column or target is not an attribute, or a value does not belong to its attribute.
         """
-        answers, _ = self._posteriors(frame, targets, impossible)
+        answers, _ = self._posteriors(frame, targets, impossible, oracle)
         return Probabilities(answers.probabilities, self.domain, getattr(frame, "index", None))
 
-    def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
+    def log_likelihood(self, frame: Frame, *, oracle: Oracle = "exact") -> NDArray[np.float64]:
         """Return the natural log of the probability of each row of a frame; -inf for impossible rows.
 
         Parameters
         ----------
         frame
             See `predict`; missing values are summed over.
+        oracle
+            See `predict`.
 
         Returns
         -------
         ndarray of float64, shape (n_rows,)
         """
-        answers, part = self._posteriors(frame, (), "nan")
-        return answers.log_evidence - part.log_total
+        answers, part = self._posteriors(frame, (), "nan", oracle)
+        return answers.log_evidence - (part.log_total if oracle == "exact" else sum(part.log_totals) / 2)
 
     def _posteriors(
-        self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
+        self, frame: Frame, targets: str | Iterable[str] | None, impossible: str, oracle: Oracle
     ) -> tuple[Posteriors, Part]:
         check_choice("impossible", impossible, ("raise", "nan"))
         wanted = None if targets is None else as_clique(targets)
@@ -183,7 +201,7 @@ class RowAnswers(PlannedTables):
         elif wanted and not columns and column_names(frame):
             raise ValueError("every column is a target, so nothing is known; `impute` fills missing values")
         part = self._part((*wanted, *columns))
-        answers = posteriors(part.domain, part.tables, columns, n_rows, wanted)
+        answers = part.posteriors(columns, n_rows, wanted, oracle)
         bad = np.flatnonzero(answers.log_evidence == -np.inf)
         if bad.size and impossible == "raise":
             what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
@@ -326,13 +344,17 @@ class BayesianNetwork(RowAnswers):
     def _singles(self) -> list[Domain]:
         return self.domain.singles()
 
-    def marginals(self, evidence: Evidence | None = None, *, n_threads: int = 0) -> dict[str, Factor]:
+    def marginals(
+        self, evidence: Evidence | None = None, *, oracle: Oracle = "exact", n_threads: int = 0
+    ) -> dict[str, Factor]:
         """Return the probabilities of every attribute, given evidence on some.
 
         Parameters
         ----------
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
+        oracle : {"exact", "region_graph", "sampling", "auto"}
+            Approximate answers, where no junction tree fits: see `approximation`, which also says how good they are.
         n_threads : int
             0 for all threads; the bits of the answer do not depend on it.
 
@@ -346,15 +368,25 @@ class BayesianNetwork(RowAnswers):
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ModelTooLargeError
-            If the junction tree does not fit the memory available.
+            If neither a junction tree of what the evidence leaves fits, nor the part that each attribute depends on.
         ValueError
             If an attribute, label or code is unknown.
         """
-        tables = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
+        if oracle != "exact":
+            return dict(self.approximation(evidence, oracle=oracle).marginals)
+        try:
+            tables = self._whole.answers.marginals(evidence, n_threads=n_threads)
+        except ModelTooLargeError:  # each attribute alone may depend on few others
+            tables = {a: self.query(a, evidence).datavector() for a in self.domain}
         return {a: Factor.over(domain, cells) for domain, (a, cells) in zip(self._singles, tables.items(), strict=True)}
 
     def query(
-        self, targets: str | Iterable[str], evidence: Evidence | None = None, *, max_bytes: float | None = None
+        self,
+        targets: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        oracle: Oracle = "exact",
+        max_bytes: float | None = None,
     ) -> Factor:
         """Return the joint probabilities of some attributes, given evidence on others.
 
@@ -364,6 +396,8 @@ class BayesianNetwork(RowAnswers):
             Attributes of the answer, in any order; they need not share a table.
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
+        oracle : {"exact", "region_graph", "sampling", "auto"}
+            Approximate answers, where no junction tree fits: see `approximation`, which also says how good they are.
         max_bytes : float, optional
             Memory a table may take; half of the available memory by default.
 
@@ -383,13 +417,20 @@ class BayesianNetwork(RowAnswers):
         """
         clique = as_clique(targets)
         self.domain.indices(clique)
-        return self._part((*clique, *(evidence or ()))).marginal(clique, evidence, max_bytes)
+        part = self._part((*clique, *(evidence or ())))
+        if oracle == "auto":
+            with suppress(ModelTooLargeError):
+                return part.marginal(clique, evidence, max_bytes)
+        elif oracle == "exact":
+            return part.marginal(clique, evidence, max_bytes)
+        return part.approximation(oracle, evidence, clique, max_bytes=max_bytes).joint(clique)
 
     def map(
         self,
         targets: str | Iterable[str] | None = None,
         evidence: Evidence | None = None,
         *,
+        oracle: Literal["exact", "auto"] = "exact",
         max_bytes: float | None = None,
     ) -> tuple[dict[str, Label], float]:
         r"""Return the most probable joint values of some attributes, given evidence on others.
@@ -404,6 +445,9 @@ class BayesianNetwork(RowAnswers):
             the table of all targets that are not known for certain.
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
+        oracle : {"exact", "auto"}
+            "auto": of all attributes, the best values that are found where no junction tree fits, with an
+            `ApproximationWarning` that says how much more probable others may be.
         max_bytes : float, optional
             Memory a table may take; half of the available memory by default.
 
@@ -436,7 +480,7 @@ class BayesianNetwork(RowAnswers):
         wanted = self.domain.attributes if targets is None else as_clique(targets)
         self.domain.indices(wanted)
         if set(wanted) == set(self.domain):
-            likeliest, log_weight = self.tree.map(self.potentials, evidence)
+            likeliest, log_weight = self._whole.answers.map_by(oracle, evidence)
             return {a: likeliest[a] for a in wanted}, log_weight - self._whole.log_total
         # Attributes known for certain take no space in the table.
         known = {i: v for i, v in log_likelihoods(self.domain, evidence) if np.count_nonzero(v > -np.inf) == 1}
@@ -458,8 +502,11 @@ class BayesianNetwork(RowAnswers):
         *,
         evidence: Evidence | None = None,
         do: Mapping[str, Any] | None = None,
+        oracle: Literal["exact", "sampling", "auto"] = "exact",
     ) -> Dataset:
-        """Draw independent records: each attribute given its parents or, with evidence, down the junction tree.
+        """Draw independent records: each attribute given its parents.
+
+        With evidence, the attributes that it depends on are drawn first, down a junction tree.
 
         Rows that do not sum to 1 exactly are treated as if they did.
 
@@ -473,6 +520,9 @@ class BayesianNetwork(RowAnswers):
             Known values, see `query`: the records follow the distribution given the evidence.
         do : mapping of str to label or code, optional
             Interventions before the draw, see `do`.
+        oracle : {"exact", "sampling", "auto"}
+            "sampling": given evidence, weighted draws are drawn again by their weights, as their distribution is only
+            near to that given the evidence; "auto": where no junction tree fits. See `approximation`.
 
         Returns
         -------
@@ -493,17 +543,15 @@ class BayesianNetwork(RowAnswers):
         >>> domain = Domain({"rain": ["no", "yes"], "grass": ["dry", "wet"]})
         >>> net = BayesianNetwork(domain, {"grass": ["rain"]}, {"rain": [0.8, 0.2], "grass": [[0.9, 0.1], [0.2, 0.8]]})
         >>> net.sample(1000, 0, evidence={"grass": "wet"}).project("rain").values
-        array([302., 698.])
+        array([328., 672.])
         >>> net.sample(1000, 0, do={"grass": "wet"}).project("rain").values
         array([788., 212.])
         """
-        net = self.do(do) if do else self
+        net, n_rows, source = self.do(do) if do else self, checked_integer("rows", rows), as_generator(rng)
+        known: Mapping[str, NDArray[np.integer]] = {}
         if evidence:
-            from pypgm.models import GraphicalModel  # a package that networks do not need elsewhere
-
-            model = GraphicalModel(net.potentials, 1.0)
-            return model.synthetic_data(rows, rng, method="independent", evidence=evidence)
-        return Dataset(draw_ancestral(net.tables, net._order, rows, rng), net.domain)
+            known = net._drawn_part(evidence).answers.records(n_rows, source, evidence, oracle)
+        return Dataset(draw_ancestral(net.tables, net._order, n_rows, source, known), net.domain)
 
     def impute(
         self,
@@ -559,13 +607,15 @@ class BayesianNetwork(RowAnswers):
         """
         importlib.import_module("pypgm.bayes.counted").CountedNetwork.of(self).save(path)
 
-    def log_probability(self, evidence: Evidence | None) -> float:
+    def log_probability(self, evidence: Evidence | None, *, oracle: Oracle = "exact") -> float:
         """Return the natural log of the probability of evidence; -inf if it is impossible.
 
         Parameters
         ----------
         evidence : mapping
             Attribute to label, code, list of them, or likelihood vector, whose expectation counts.
+        oracle : {"exact", "region_graph", "sampling", "auto"}
+            Approximate answers, where no junction tree fits: see `approximation`, which also says how good they are.
 
         Examples
         --------
@@ -577,4 +627,58 @@ class BayesianNetwork(RowAnswers):
         if not evidence:
             return 0.0
         part = self._part(evidence)
-        return part.tree.log_partition(part.potentials, evidence) - part.log_total
+        if oracle == "auto":
+            with suppress(ModelTooLargeError):
+                return part.answers.log_partition(evidence) - part.log_total
+        elif oracle == "exact":
+            return part.answers.log_partition(evidence) - part.log_total
+        return part.approximation(oracle, evidence).log_z
+
+    def approximation(
+        self,
+        evidence: Evidence | None = None,
+        *,
+        oracle: Oracle = "auto",
+        max_bytes: float | None = None,
+    ) -> Approximation:
+        """Return the probabilities of every attribute, given evidence, and what bounds the error of the answers.
+
+        Known values are taken out of the tables first. What is left is answered by generalised belief propagation on
+        a region graph, or by weighted draws from mini-buckets. Both are done: the draws give an interval for the
+        probability of the evidence that does not depend on regions, and a region graph counts only if it agrees.
+
+        Parameters
+        ----------
+        evidence : mapping, optional
+            See `query`.
+        oracle : {"exact", "region_graph", "sampling", "auto"}
+            "auto": exact where a junction tree of what the evidence leaves fits, else the region graph that agrees with
+            the draws, else the draws if they are worth at least a hundred.
+        max_bytes : float, optional
+            Memory that tables may take; half of the available memory by default.
+
+        Returns
+        -------
+        Approximation
+            Its log Z is the log-probability of the evidence.
+
+        Warns
+        -----
+        ApproximationWarning
+            If no region graph agrees with the draws, or these are worth less than a hundred.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero, or no draw agrees with it.
+        ModelTooLargeError
+            If the tables themselves do not fit.
+
+        Examples
+        --------
+        >>> net = BayesianNetwork({"a": 2, "b": 2}, [("a", "b")], {"a": [0.5, 0.5], "b": [[0.9, 0.1], [0.2, 0.8]]})
+        >>> found = net.approximation({"b": 1}, oracle="sampling")
+        >>> found.marginals["a"].values.round(1), round(float(np.exp(found.log_z)), 2)
+        (array([0.1, 0.9]), 0.45)
+        """
+        return self._whole.approximation(oracle, evidence, max_bytes=max_bytes)

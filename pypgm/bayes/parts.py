@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm._base.clock import Clock
+from pypgm.bayes.batch import Posteriors, posteriors, posteriors_by
 from pypgm.bayes.conditional_tables import ConditionalTables, relevant
 from pypgm.bayes.structure import Structure
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label, as_clique, listed
+from pypgm.errors import ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.graphs.evidence import Evidence, code_of
 from pypgm.inference._variable_elimination import Elimination, Given
+from pypgm.inference.conditioned import keep
+from pypgm.inference.oracles import Answers, Approximation, Oracle
+
+_CELLS_AT_ONCE = 1 << 14  # of a tree that is passed in the time in which a dozen attributes are drawn by tables
 
 _T = TypeVar("_T", bound="EditedTables")
 
@@ -160,12 +168,6 @@ class EditedTables(ConditionalTables):
         return type(self)(domain, parents, tables, name=self.name)
 
 
-_PLANS_KEPT = 64
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-
-
 @dataclass(frozen=True, eq=False)
 class Part:
     """Tables of some attributes of a network, and their plan.
@@ -176,13 +178,13 @@ class Part:
         The attributes.
     tables : sequence of Factor
         One for each attribute, over it and its parents.
-    exact : bool
+    rows_sum_to_one : bool
         Whether all rows sum to 1, but for rounding.
     """
 
     domain: Domain
     tables: Sequence[Factor]
-    exact: bool
+    rows_sum_to_one: bool
 
     @cached_property
     def potentials(self) -> CliqueVector:
@@ -190,9 +192,9 @@ class Part:
         return CliqueVector.from_factors(self.domain, self.tables).log()
 
     @cached_property
-    def tree(self) -> JunctionTree:
-        """The junction tree of the part."""
-        return JunctionTree.of(self.potentials)
+    def answers(self) -> Answers:
+        """Answers by any oracle."""
+        return Answers(self.potentials)
 
     @cached_property
     def eliminations(self) -> dict[tuple[object, ...], Elimination]:
@@ -206,13 +208,48 @@ class Part:
         plan = self.eliminations.get(key)
         if plan is None:
             plan = Elimination(self.potentials, clique, given, max_bytes=max_bytes)
-            _keep(self.eliminations, key, plan)
+            keep(self.eliminations, key, plan)
         return plan.marginal(given, 1.0, Clock(), max_bytes)
+
+    def approximation(
+        self, oracle: Oracle, evidence: Evidence | None, clique: Clique | None = None, *, max_bytes: float | None = None
+    ) -> Approximation:
+        """Return the answers by an oracle, log Z being that of the evidence less that of the part."""
+        result = self.answers.by(oracle, evidence, clique, max_bytes=max_bytes)
+        least, most = self.log_totals
+        low, high = result.log_z_interval
+        interval = low - most, high - least
+        return replace(
+            result,
+            log_z=result.log_z - (least + most) / 2,
+            log_z_bound=result.log_z_bound - least,
+            log_z_interval=interval,
+        )
+
+    def posteriors(
+        self, columns: Mapping[str, NDArray[np.intp]], n_rows: int, targets: Clique, oracle: Oracle
+    ) -> Posteriors:
+        """Return the posteriors of targets in each row of codes by an oracle."""
+        if oracle == "auto":
+            with suppress(ModelTooLargeError):
+                return posteriors(self.domain, self.tables, columns, n_rows, targets)
+        elif oracle == "exact":
+            return posteriors(self.domain, self.tables, columns, n_rows, targets)
+        return posteriors_by(lambda evidence: self.answers.by(oracle, evidence), self.domain, columns, n_rows, targets)
+
+    @cached_property
+    def log_totals(self) -> tuple[float, float]:
+        """Bounds of `log_total`: where no tree fits, by the sums of the rows, which are 1 but for printed digits."""
+        try:
+            return self.log_total, self.log_total
+        except ModelTooLargeError:
+            sums = [table.values.sum(axis=-1) for table in self.tables]
+            return float(sum(np.log(s.min()) for s in sums)), float(sum(np.log(s.max()) for s in sums))
 
     @cached_property
     def log_total(self) -> float:
         """Natural log of the sum of the product of the tables: 0 but for printed digits."""
-        return 0.0 if self.exact else self.tree.log_partition(self.potentials)
+        return 0.0 if self.rows_sum_to_one else self.answers.log_partition()
 
 
 class PlannedTables(EditedTables):
@@ -238,7 +275,13 @@ class PlannedTables(EditedTables):
     @property
     def tree(self) -> JunctionTree:
         """The junction tree of all attributes; print it to see the cost of an answer."""
-        return self._whole.tree
+        return self._whole.answers.tree
+
+    def _drawn_part(self, evidence: Evidence) -> Part:
+        """Return the part that is drawn together: all attributes if that takes less than to draw the rest by tables."""
+        whole = self._whole.answers
+        few = whole.fits and whole.tree.cost.cells <= _CELLS_AT_ONCE
+        return self._whole if few else self._part(evidence)
 
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.
@@ -251,7 +294,7 @@ class PlannedTables(EditedTables):
         if part is None:
             self.domain.indices(tuple(dict.fromkeys(names)))
             part = self._part_of(relevant([*names, *self._inexact], self.parents))
-            _keep(self._parts_asked, names, part)
+            keep(self._parts_asked, names, part)
         return part
 
     def _part_of(self, attributes: frozenset[str]) -> Part:
@@ -261,12 +304,5 @@ class PlannedTables(EditedTables):
         if part is None:
             names = [a for a in self.domain if a in attributes]
             part = Part(self.domain.project(names), [self.tables[a] for a in names], not self._inexact)
-            _keep(self._parts, attributes, part)
+            keep(self._parts, attributes, part)
         return part
-
-
-def _keep(plans: dict[_K, _V], key: _K, plan: _V) -> None:
-    """Keep a plan in place of the oldest one."""
-    if len(plans) >= _PLANS_KEPT:
-        plans.pop(next(iter(plans)), None)
-    plans[key] = plan

@@ -12,8 +12,12 @@ from pypgm.factor import Factor
 
 
 def draw_ancestral(
-    tables: Mapping[str, Factor], order: Sequence[str], n_records: int, rng: np.random.Generator | int | None = None
-) -> dict[str, NDArray[np.unsignedinteger]]:
+    tables: Mapping[str, Factor],
+    order: Sequence[str],
+    n_records: int,
+    rng: np.random.Generator | int | None = None,
+    known: Mapping[str, NDArray[np.integer]] | None = None,
+) -> dict[str, NDArray[np.integer]]:
     """Draw independent records from a network, all records of an attribute at once.
 
     Parameters
@@ -24,11 +28,14 @@ def draw_ancestral(
         All attributes, parents before children.
     n_records : int
     rng : Generator or int, optional
+    known : mapping of str to ndarray of int, shape (n_records,), optional
+        Codes of attributes that are drawn already.
 
     Returns
     -------
-    dict of str to ndarray of unsigned int, shape (n_records,)
-        Codes, in the order of the tables; the smallest type that holds them. Values of probability 0 are never drawn.
+    dict of str to ndarray of int, shape (n_records,)
+        Codes, in the order of the tables; those drawn here of the smallest type that holds them. Values of probability
+        0 are never drawn.
 
     Examples
     --------
@@ -38,8 +45,10 @@ def draw_ancestral(
     """
     n_records = checked_integer("the number of records", n_records)
     generator = as_generator(rng)
-    columns: dict[str, NDArray[np.unsignedinteger]] = {}
+    columns: dict[str, NDArray[np.integer]] = dict(known or {})
     for attribute in order:
+        if attribute in columns:
+            continue
         table = tables[attribute]
         rows = np.zeros(n_records, dtype=np.intp)
         for parent, size in zip(table.domain.attributes[:-1], table.domain.shape[:-1], strict=True):
@@ -53,6 +62,8 @@ def draw_rows(
 ) -> NDArray[np.unsignedinteger]:
     """Draw one value from each of some rows of a table: the first whose cumulative probability exceeds a uniform."""
     size = table.shape[1]
+    if len(rows) < len(table):  # the other rows are not needed
+        table, rows = table[rows], np.arange(len(rows))
     cumulative = np.cumsum(table, axis=1)
     # The last entry is then exactly 1, above every uniform.
     cumulative /= cumulative[:, -1:]

@@ -120,7 +120,7 @@ class _Descent(StepwiseSolver):
         self._messages = Propagation(problem.graph, start, numbers, how.damping, options.n_threads)
         if not self._messages.core.possible:
             raise no_record(problem)
-        calls = self._messages.sweep(_MAX_SWEEPS, _AGREED)
+        calls, _ = self._messages.sweep(_MAX_SWEEPS, _AGREED)
         self._here = self._best = self._read(start)
         super().__init__(problem, options, self._here.loss, calls)
         safe = problem.safe_step() if problem.loss.bend else None
@@ -160,7 +160,7 @@ class _Descent(StepwiseSolver):
         """Return the point that a step leads to."""
         moved = self._here.potentials - alpha * self._here.gradient
         self._messages.move(moved)
-        self.calls += self._messages.sweep(self._sweeps, _AGREED)
+        self.calls += self._messages.sweep(self._sweeps, _AGREED)[0]
         return self._read(moved)
 
     def _read(self, potentials: NDArray[np.float64]) -> Evaluated:

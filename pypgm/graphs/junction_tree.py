@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import numpy as np
 
 from pypgm import _core
-from pypgm._base.constraints import THREADS, Positive
+from pypgm._base.constraints import THREADS, AtLeast, Positive
 from pypgm._base.html import Shown
 from pypgm._base.memory import check_fits, hopeless_refused
+from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import checked
 from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from pypgm._base.clock import Clock
 
     _Likelihoods = list[tuple[int, NDArray[np.float64]]]
+
+
+_DRAW_BYTES = 12  # of an attribute of a drawn record: a uniform and a code
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +301,58 @@ class JunctionTree(Shown):
         codes, log_weight = self.plan.most_probable(*self._checked(potentials, evidence))
         check_possible(log_weight, evidence)
         return self.domain.labelled(codes), log_weight
+
+    @checked()
+    def draw(
+        self,
+        potentials: CliqueVector,
+        rows: Annotated[int, AtLeast(0)],
+        rng: np.random.Generator | int | None = None,
+        evidence: Evidence | None = None,
+        *,
+        n_threads: Annotated[int, THREADS] = 0,
+    ) -> dict[str, NDArray[np.int32]]:
+        """Draw independent joint assignments; their tables are not made, so that few draws cost about what log Z does.
+
+        Parameters
+        ----------
+        potentials : CliqueVector
+            Natural logs over the same cliques; -inf is a structural zero.
+        rows : int
+            Number of assignments.
+        rng : Generator or int, optional
+            The operating system's entropy by default.
+        evidence : mapping, optional
+            See `marginals`: all assignments agree with it.
+        n_threads : int
+            0 for all threads; the bits of the answer do not depend on it.
+
+        Returns
+        -------
+        dict of str to ndarray of int32, shape (rows,)
+            Codes of each attribute, in the order of the domain.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If no joint assignment keeps any weight.
+        ModelTooLargeError
+            If the assignments do not fit in memory.
+        ValueError
+            If potentials hold NaN or +inf or lie over other cliques.
+
+        Examples
+        --------
+        >>> domain = Domain({"a": 2, "b": 2})
+        >>> tree = JunctionTree(domain, [("a", "b")])
+        >>> tree.draw(CliqueVector(domain, [("a", "b")], np.log([1, 1e-9, 1e-9, 1])), 5, rng=0, evidence={"a": 1})
+        {'a': array([1, 1, 1, 1, 1], dtype=int32), 'b': array([1, 1, 1, 1, 1], dtype=int32)}
+        """
+        known, n = self._checked(potentials, evidence), len(self.domain)
+        check_fits(_DRAW_BYTES * rows * n, None, f"{rows} records of {n} attributes", "ask for fewer")
+        codes, log_z = self.plan.draw(*known, as_generator(rng).random((rows, n)), n_threads)
+        check_possible(log_z, evidence)
+        return dict(zip(self.domain.attributes, codes, strict=True))
 
     @checked()
     def tables(

@@ -1,4 +1,4 @@
-"""Pseudo-marginals by convex generalised belief propagation: message passing that cannot fail to converge."""
+"""Pseudo-marginals by convex generalised belief propagation, which converges if counting numbers are positive."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from pypgm.graphs.junction_tree import check_logarithms
 from pypgm.graphs.region_graph import RegionGraph
 
 _FLOOR = 1e-250  # of a belief whose logarithm is taken
+_WATCHED = 50  # tangents in which the feasibility has to reach a new least value
+_MOST_INNER = 8  # sweeps a tangent
 _FLOODING_DAMPING = 0.5  # without it messages that are all sent at once may swing forever
 
 
@@ -41,8 +43,9 @@ class ConvexGbp:
         Whether the feasibility met the tolerance.
     iterations : int
         Sweeps taken.
-    state : ndarray of float64, shape (cells of all messages,)
-        The messages: a start for another call on the same graph.
+    state : ndarray of float64
+        The messages and, with counting numbers that are not all positive, what potentials were moved by: a start for
+        another call on the same graph.
     """
 
     marginals: CliqueVector
@@ -96,7 +99,7 @@ def convex_gbp(
         Share of the old message that a new one keeps, in [0, 1): 0 by default if sequential, 0.5 if parallel. Only
         the parallel schedule takes one.
     state : ndarray, optional
-        Messages to start from, as another result on this graph holds them.
+        Where to start from, as another result on this graph holds it.
     callback : callable, optional
         Called with the sweeps done and the feasibility after each; true ends them.
     n_threads : int
@@ -134,13 +137,16 @@ def convex_gbp(
     if not core.possible:
         raise ImpossibleEvidenceError("structural zeros of the potentials leave a region no weight")
     if state is not None:
-        core.set_messages(_checked_state(region_graph, state))
-    sweeps = run.sweep(iterations, tolerance, callback)
-    feasibility = core.finish()
+        run.resume(state)
+    sweeps, feasibility, ended = 0, np.inf, False
+    while feasibility > tolerance and sweeps < iterations and not ended:
+        # A sweep measures before its last move, `finish` after it: what is reported is what ends the loop.
+        more, ended = run.sweep(iterations - sweeps, tolerance, callback, sweeps)
+        sweeps, feasibility = sweeps + more, core.finish()
     beliefs = core.beliefs
     gap = core.dual - _consistent_value(region_graph, run.counting_numbers, core.potentials, beliefs)
     marginals = CliqueVector(region_graph.domain, region_graph.regions, beliefs * total)
-    return ConvexGbp(marginals, feasibility, core.dual, gap, feasibility <= tolerance, sweeps, core.messages)
+    return ConvexGbp(marginals, feasibility, core.dual, gap, feasibility <= tolerance, sweeps, run.state)
 
 
 class Propagation:
@@ -180,27 +186,63 @@ class Propagation:
         self.core = _core.ConvexGbp(graph.plan, self.counting_numbers, potentials, n_threads)
         surplus = self.counting_numbers - counting_numbers
         self._surplus = None if positive else np.repeat(surplus, [graph.domain.size(r) for r in graph.regions])
-        self._regions = len(graph.regions)
+        self._logs: NDArray[np.float64] | None = None
+        self._regions, self._n_messages = len(graph.regions), graph.plan.message_cells
         self._potentials = potentials
         self._damping = damping
 
     def move(self, potentials: NDArray[np.float64]) -> None:
         """Go on with other potentials, from the present messages."""
         self._potentials = potentials
+        if self._surplus is not None:
+            self._logs = np.log(np.maximum(self.core.beliefs, _FLOOR))
         self.core.set_potentials(self._less_surplus())
 
-    def sweep(self, most: int, tolerance: float, callback: Callable[[int, float], object] | None = None) -> int:
-        """Sweep until the feasibility is within the tolerance, or the limit is reached; return the number of sweeps."""
+    @property
+    def state(self) -> NDArray[np.float64]:
+        """The messages, and the logs of the beliefs by which the potentials were moved last, if they are moved."""
+        return self.core.messages if self._logs is None else np.concatenate([self.core.messages, self._logs])
+
+    def resume(self, state: Sequence[float] | NDArray[np.float64]) -> None:
+        """Go on from another run's state, of which the messages are enough."""
+        n_messages, n_cells = self._n_messages, self._potentials.size
+        given = np.ascontiguousarray(state, dtype=np.float64)
+        shapes = [(n_messages,)] if self._surplus is None else [(n_messages,), (n_messages + n_cells,)]
+        if given.shape not in shapes or not np.isfinite(given).all():
+            what = f"the state needs {n_messages} finite messages of this region graph"
+            raise ValueError(f"{what}, got shape {given.shape}")
+        if given.size > n_messages:
+            self._logs = given[n_messages:]
+            self.core.set_potentials(self._less_surplus())
+        self.core.set_messages(given[:n_messages])
+
+    def sweep(
+        self, most: int, tolerance: float, callback: Callable[[int, float], object] | None = None, done: int = 0
+    ) -> tuple[int, bool]:
+        """Sweep until the feasibility is within the tolerance or the limit is reached.
+
+        Returns the number of sweeps, and whether the callback ended them.
+        """
+        inner, pending, least, lately = 1, 0, np.inf, list[float]()
         for sweeps in range(1, most + 1):
             feasibility = self.core.sweep() if self._damping is None else self.core.flood(self._damping)
-            if self._surplus is not None:
-                feasibility = max(feasibility, self._take_back())
-            if (callback is not None and callback(sweeps, feasibility)) or not feasibility > tolerance:
-                return sweeps
-        return most
+            pending += self._surplus is not None
+            if pending >= inner or (pending and feasibility <= tolerance):
+                feasibility, pending = max(feasibility, self._take_back()), 0
+                lately.append(feasibility)
+            if len(lately) == _WATCHED:
+                # One sweep a tangent is enough on most models; on strong ones it may swing for ever.
+                inner = min(2 * inner, _MOST_INNER) if min(lately) >= least else inner
+                least, lately = min(least, *lately), []
+            if callback is not None and callback(done + sweeps, feasibility):
+                return sweeps, True
+            if not pending and not feasibility > tolerance:
+                return sweeps, False
+        return most, False
 
     def _take_back(self) -> float:
         """Move potentials by the slope of the surplus; return how far that has yet to move a region, at the mean."""
+        self._logs = np.log(np.maximum(self.core.beliefs, _FLOOR))
         before, moved = self.core.potentials, self._less_surplus()
         self.core.set_potentials(moved)
         finite = np.isfinite(moved) & np.isfinite(before)
@@ -208,14 +250,13 @@ class Propagation:
         return float(np.abs(moves * self.core.beliefs).sum() / self._regions)
 
     def _less_surplus(self) -> NDArray[np.float64]:
-        """Return the potentials less the slope of the surplus entropy at the present beliefs.
+        """Return the potentials less the slope of the surplus entropy at the beliefs of the last tangent.
 
         The surplus is concave: leaving out its tangent never lowers the objective (Yuille 2002).
         """
-        if self._surplus is None:
+        if self._surplus is None or self._logs is None:
             return self._potentials
-        logs = np.log(np.maximum(self.core.beliefs, _FLOOR))
-        return np.where(self._surplus > 0, self._potentials + self._surplus * logs, self._potentials)
+        return np.where(self._surplus > 0, self._potentials + self._surplus * self._logs, self._potentials)
 
 
 def _consistent_value(
@@ -274,11 +315,3 @@ def checked_counting_numbers(region_graph: RegionGraph, counting_numbers: ArrayL
         region = region_graph.regions[bad[0]]
         raise ValueError(f"counting numbers must be positive and finite, region {region} has {kappa[bad[0]]}")
     return kappa
-
-
-def _checked_state(region_graph: RegionGraph, state: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
-    messages = np.ascontiguousarray(state, dtype=np.float64)
-    cells = region_graph.plan.message_cells
-    if messages.shape != (cells,) or not np.isfinite(messages).all():
-        raise ValueError(f"the state needs {cells} finite messages of this region graph, got shape {messages.shape}")
-    return messages

@@ -22,7 +22,7 @@ from pypgm.graphs.junction_tree import check_logarithms, check_possible
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 
 _ONE = np.zeros(1)  # the log of a product of nothing
-_ALL = slice(None)
+ALL = slice(None)
 _LARGE_WEIGHT = 1e300
 
 
@@ -254,17 +254,17 @@ class Elimination:
         check_logarithms(potentials)
         domain = potentials.domain
         self._domain, self._answer_domain = domain, domain.project(clique)
-        sliced = [
-            _sliced(domain.shape, scope, potentials.table(i), given.codes) for i, scope in enumerate(potentials.scopes)
+        parts = [
+            sliced(domain.shape, scope, potentials.table(i), given.codes) for i, scope in enumerate(potentials.scopes)
         ]
         if not is_whole:
-            joined = _joined([left for left, _, _ in sliced], {*domain.indices(clique), *given.logs})
-            sliced = [s for s, needed in zip(sliced, joined, strict=True) if needed or s[1].min() == -np.inf]
+            joined = _joined([left for left, _, _ in parts], {*domain.indices(clique), *given.logs})
+            parts = [s for s, needed in zip(parts, joined, strict=True) if needed or s[1].min() == -np.inf]
         evidence = [(), *((i,) for i in given.logs)]
-        scopes = [*evidence, *(left for left, _, _ in sliced)]
-        self._tables = [*(_ONE for _ in evidence), *(cells for _, cells, _ in sliced)]
+        scopes = [*evidence, *(left for left, _, _ in parts)]
+        self._tables = [*(_ONE for _ in evidence), *(cells for _, cells, _ in parts)]
         self._sliced = [
-            (place, c, axes) for place, (_, c, axes) in enumerate(sliced, len(evidence)) if c.ndim != 1 or axes
+            (place, c, axes) for place, (_, c, axes) in enumerate(parts, len(evidence)) if c.ndim != 1 or axes
         ]
         self._plan = _planned(domain, scopes, clique, order, max_bytes)
 
@@ -275,7 +275,7 @@ class Elimination:
         tables = self._tables.copy()
         tables[: 1 + len(given.logs)] = given.weight, *given.logs.values()
         for place, cells, axes in self._sliced:
-            tables[place] = cells[tuple([_ALL if a < 0 else codes[a] for a in axes])].ravel()
+            tables[place] = cells[tuple([ALL if a < 0 else codes[a] for a in axes])].ravel()
         answers, _ = self._plan.run(tables, how, clock.n_threads, exact_tick(self._plan, clock))
         return Factor.over(self._answer_domain, answers[0])
 
@@ -303,7 +303,7 @@ def _planned(
         return _core.plan_elimination(domain.shape, [(s, True) for s in scopes], domain.indices(keep), sequence)
 
 
-def _sliced(
+def sliced(
     shape: Sequence[int], scope: tuple[int, ...], cells: NDArray[np.float64], known: Collection[int]
 ) -> tuple[tuple[int, ...], NDArray[np.float64], list[int]]:
     """Return the rest of a scope, a view of its table, and for each axis the attribute whose code it takes, or -1.

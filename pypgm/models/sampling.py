@@ -72,11 +72,30 @@ def independent_records(
     for i, (node, table) in enumerate(zip(tree.nodes, tables, strict=True)):
         clock.tick(partial("{}/{} cliques of records".format, i, len(tree.nodes)))
         new = tuple(a for a in node.clique if a not in node.separator)
-        ordered = table.transpose((*node.separator, *new)).datavector().reshape(domain.size(node.separator), -1)
-        group = _position(codes, node.separator, domain.sizes(node.separator), rows)
+        if not new:
+            continue  # the only node of a tree without attributes
+        if rows < domain.size(node.separator):
+            ordered, group = _rows_at(table, codes, node.separator, new), np.arange(rows)
+        else:
+            ordered = table.transpose((*node.separator, *new)).datavector().reshape(domain.size(node.separator), -1)
+            group = _position(codes, node.separator, domain.sizes(node.separator), rows)
         drawn = _drawn(ordered, group, rng.random(rows))
         codes |= zip(new, np.unravel_index(drawn, domain.sizes(new)), strict=True)
     return {a: codes[a].astype(np.min_scalar_type(-n)) for a, n in zip(domain.attributes, domain.shape, strict=True)}
+
+
+def _rows_at(
+    table: Factor, codes: Mapping[str, NDArray[np.int64]], separator: Clique, new: Clique
+) -> NDArray[np.float64]:
+    """Return the weights of the new attributes' values for each record: fewer rows than the whole table has."""
+    shape = table.domain.shape
+    strides = {a: math.prod(shape[i + 1 :]) for i, a in enumerate(table.domain)}
+    offsets = np.zeros(1, dtype=np.int64)
+    for a in new:
+        offsets = np.add.outer(offsets, strides[a] * np.arange(table.domain.size(a))).reshape(-1)
+    start = sum((strides[a] * codes[a] for a in separator), np.zeros(1, dtype=np.int64))
+    weights: NDArray[np.float64] = table.datavector()[np.add.outer(start, offsets)]
+    return weights
 
 
 def _position(

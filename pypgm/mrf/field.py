@@ -5,19 +5,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pypgm._base.canvas import BLUE, INK, axes_of
 from pypgm._base.html import Shown
-from pypgm._base.numeric import checked_real
+from pypgm._base.numeric import as_generator, checked_real
 from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, Label
+from pypgm.domain import Clique, Domain, Label, as_clique
+from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.files.stored_model import CountedModel, domain_of, fields_of
+from pypgm.inference._variable_elimination import variable_elimination
+from pypgm.inference.oracles import Answers, Approximation, Oracle
 from pypgm.models.graphical_model import GraphicalModel
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.sampling import sample
@@ -81,7 +84,7 @@ class MarkovRandomField(Shown, CountedModel):
     """A distribution with a number of records, whose log-density is a sum of tables.
 
     Records are drawn exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly, with a
-    `ModelTooLargeError` where the junction tree does not fit.
+    `ModelTooLargeError` where no junction tree of the other attributes fits.
 
     Parameters
     ----------
@@ -234,28 +237,88 @@ class MarkovRandomField(Shown, CountedModel):
         """Return the marginal of any clique, in counts; errors as of `graphical_model`."""
         return self.graphical_model.project(clique)
 
-    def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes, given evidence on others."""
-        return self.graphical_model.query(targets, evidence)
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers(self.potentials)
 
-    def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given evidence on some, as for a `BayesianNetwork`."""
-        tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
-        return {
-            a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
-        }
+    def query(
+        self, targets: str | Iterable[str], evidence: Evidence | None = None, *, oracle: Oracle = "exact"
+    ) -> Factor:
+        """Return the joint probabilities of some attributes, given evidence on others.
 
-    def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
-        """Return the most probable values of all attributes together, and the natural log of their weight."""
-        return self.graphical_model.map(evidence)
+        Parameters
+        ----------
+        targets : str or sequence of str
+        evidence : mapping, optional
+        oracle : {"exact", "region_graph", "sampling", "auto"}
+            Approximate answers, where no junction tree fits: see `approximation`, which also says how good they are.
+        """
+        if self._answers.fits and oracle in {"exact", "auto"}:
+            return self.graphical_model.query(targets, evidence)
+        if oracle == "exact":
+            return variable_elimination(self.potentials, targets, 1.0, evidence)
+        clique = as_clique(targets)
+        self.domain.indices(clique)
+        return self._answers.by(oracle, evidence, clique).joint(clique)
 
-    def log_partition(self, evidence: Evidence | None = None) -> float:
+    def marginals(self, evidence: Evidence | None = None, *, oracle: Oracle = "exact") -> dict[str, Factor]:
+        """Return the probabilities of every attribute, given evidence on some, as for a `BayesianNetwork`.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ModelTooLargeError
+            If no junction tree of what the evidence leaves fits; so too for the other exact answers.
+        """
+        if oracle != "exact":
+            return dict(self.approximation(evidence, oracle=oracle).marginals)
+        tables = self._answers.marginals(evidence)
+        return {a: Factor.over(single, tables[a]) for a, single in zip(self.domain, self.domain.singles(), strict=True)}
+
+    def map(
+        self, evidence: Evidence | None = None, *, oracle: Literal["exact", "auto"] = "exact"
+    ) -> tuple[dict[str, Label], float]:
+        """Return the most probable values of all attributes together, and the natural log of their weight.
+
+        With ``oracle="auto"`` these are the best values that are found where no junction tree fits, with an
+        `ApproximationWarning` that says how much more probable others may be.
+        """
+        return self._answers.map_by(oracle, evidence)
+
+    def log_partition(self, evidence: Evidence | None = None, *, oracle: Oracle = "exact") -> float:
         """Return log Z, the natural log of the sum of the weights of all states that agree with the evidence."""
-        return self.graphical_model.log_partition(evidence)
+        if oracle == "exact":
+            return self._answers.log_partition(evidence)
+        return self.approximation(evidence, oracle=oracle).log_z
 
-    def log_probability(self, evidence: Evidence) -> float:
+    def log_probability(self, evidence: Evidence, *, oracle: Oracle = "exact") -> float:
         """Return the natural log of the probability of the evidence."""
-        return self.graphical_model.log_probability(evidence)
+        log_weight = self.log_partition(evidence, oracle=oracle)
+        if log_weight == -np.inf:
+            raise ImpossibleEvidenceError(f"the evidence on {escaped(', '.join(evidence))} has probability zero")
+        return log_weight - (self._log_z if oracle == "exact" else self.log_partition(oracle=oracle))
+
+    def approximation(
+        self, evidence: Evidence | None = None, *, oracle: Oracle = "auto", max_bytes: float | None = None
+    ) -> Approximation:
+        """Return the probabilities of every attribute, given evidence, and what bounds the error of the answers.
+
+        See `pypgm.bayes.BayesianNetwork.approximation`; its log Z is that of the states that agree with the evidence.
+
+        Examples
+        --------
+        >>> from pypgm import Factor
+        >>> domain = Domain({"a": 2, "b": 2})
+        >>> field = MarkovRandomField.from_factors(domain, [Factor(domain, [30.0, 5.0, 1.0, 10.0])])
+        >>> round(float(np.exp(field.approximation(oracle="region_graph").log_z)), 3)
+        46.0
+        """
+        return self._answers.by(oracle, evidence, max_bytes=max_bytes)
+
+    @cached_property
+    def _log_z(self) -> float:
+        return self._answers.log_partition()
 
     def to_networkx(self) -> networkx.Graph[str]:
         """Return the graph: an edge between each two attributes of a table, with their `strengths` as ``weight``."""
@@ -282,9 +345,11 @@ class MarkovRandomField(Shown, CountedModel):
         return {(names[i], names[j]): float(strengths[i, j]) for i, j in pairs}
 
     def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
-        """Draw exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly."""
-        if evidence:
+        """Draw exactly where a junction tree fits, else as `mrf.sample` does; given evidence, exactly."""
+        if evidence and self._answers.fits:
             return self.graphical_model.synthetic_data(rows, rng, evidence=evidence)
+        if evidence:
+            return Dataset(self._answers.draw(rows, as_generator(rng), evidence), self.domain)
         if rows == 0:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
         return sample(self.potentials, rows, rng=rng).data

@@ -52,6 +52,7 @@ DEFAULTS = {
 # An estimate has a seed of its own, and None is its name.
 DRAWS_RECORDS = {
     "decode",
+    "draw",
     "example",
     "impute",
     "sample",

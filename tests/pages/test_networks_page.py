@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
 
 def test_the_page_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 11
+    assert len(blocks) == 12
     names = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)

@@ -54,6 +54,12 @@ bool tables_are_cheaper(const JunctionTree& tree, const Observation& observation
 
 }  // namespace
 
+double factored_log_partition(const Observation& observation, FactoredWork& work, int n_threads) {
+  double log_z = 0;
+  run_factored_tree(observation, work, log_z, {}, n_threads);
+  return log_z;
+}
+
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials,
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
                        int n_threads, Watch* watch) {

@@ -33,6 +33,9 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
                     std::span<const Evidence> evidence, double total, std::span<double> tables, int n_threads,
                     Watch* watch = nullptr);
 
+/// log Z by the factored tree, whose tables are in `work` afterwards; -inf if nothing has weight.
+double factored_log_partition(const Observation& observation, FactoredWork& work, int n_threads);
+
 /// log Z alone.
 double exact_log_partition(const JunctionTree& tree, std::span<const double> potentials,
                            std::span<const Evidence> evidence, int n_threads, Watch* watch = nullptr);
