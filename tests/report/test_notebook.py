@@ -44,9 +44,10 @@ COMPUTES = "it answers, and holds nothing to look at"
 UNSHOWN = {
     ONE_LINE: "Account AccountEntry Reservation "
     "Budget Privacy Constraint KroneckerQuery Likelihood ErrorBounds PrivateStructure BlockSize SampleSize "
-    "RealAnswers Finding Pair FitState TreeCost ConvexGbp RelatedTables Limits Options FieldOptions PrivateOptions",
+    "RealAnswers Finding Pair FitState TreeCost ConvexGbp RelatedTables Limits Options FieldOptions PrivateOptions "
+    "Approximation LearnedStructure Synthesizer",
     PART: "Blank Boolean Categorical Codes Column Comparison Date Derived Difference Fake Id Integer OneOf OpenSet "
-    "Person QuantileBins Real Rule TreeNode Charge AccountRun",
+    "Person QuantileBins Real Rule Weight TreeNode Charge AccountRun",
     COMPUTES: "CountedTable EngineTable StreamedTable PrivateColumn Loss L1 L2 Custom Huber Sum L1Selector Screen "
     "Selector StatedSelector FullTable LocalTables ProductMixture Residuals Views",
 }
