@@ -81,6 +81,7 @@ def subclasses(kind):
 
 
 WITHOUT_WRITER = {
+    "DynamicNetwork": "its repr has its figures; the network of a number of steps shows itself",
     "Interval": "its repr has each number",
     "NetworkComparison": "its repr has its figures",
     **dict.fromkeys(["ConditionalTables", "EditedTables", "PlannedTables", "RowAnswers"], "parts of a network"),
