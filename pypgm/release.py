@@ -877,7 +877,8 @@ class Release(Released[Model_co]):
             ``.json`` makes Croissant, JSON-LD that search engines and loaders of data sets read.
         file : str or path-like, optional
             The file of synthetic records, CSV or Parquet, whose digest, size and types the card has. Croissant needs
-            it.
+            it. A loaded release does not know the path of the original records: if they have the same columns, it
+            takes them too, and the card shows their exact number, which is private.
         license : str
             Licence of the records: a name of SPDX such as "CC-BY-4.0", an address, or a name of one's own.
         title : str

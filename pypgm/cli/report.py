@@ -62,7 +62,11 @@ def add_to(commands: Verbs) -> None:
     report.add_argument(
         "--card", metavar="FILE", action="append", default=[], help="a card of the records: .md, or Croissant in .json"
     )
-    report.add_argument("--file", metavar="FILE", help="the synthetic records that the card lies beside")
+    report.add_argument(
+        "--file",
+        metavar="FILE",
+        help="the synthetic records that the card lies beside; never the real ones, whose number is private",
+    )
     report.add_argument("--license", metavar="NAME", default="", help="licence on the card: CC-BY-4.0, an address, …")
     add_reading(report)
 
