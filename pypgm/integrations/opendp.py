@@ -20,7 +20,7 @@ from pypgm.queries import Neighbours
 
 __all__ = ["estimator", "measurement", "measurements"]
 
-_LARGEST = 700.0  # of exponents of doubles
+_MAX_EXPONENT = 700.0  # of exponents of doubles
 
 
 def measurement(
@@ -103,7 +103,7 @@ def _cost(dp: Any, budget: pypgm.Budget) -> tuple[Any, Callable[[int], Any]]:
         cost = epsilon * distance
         if distance < 2:
             return _up(cost), min(1.0, _up(delta * distance))
-        if cost > _LARGEST:
+        if cost > _MAX_EXPONENT:
             return _up(cost), 1.0
         return _up(cost), min(1.0, _up(delta * (math.expm1(cost) / math.expm1(epsilon))))  # sum of e^(i epsilon)
 

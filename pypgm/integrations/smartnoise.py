@@ -33,7 +33,7 @@ class Synthesizer(TableSynthesizer):
     --------
     >>> rows = [("F", True), ("M", False)] * 200
     >>> synthesizer = Synthesizer(epsilon=5.0, schema={"0": ["F", "M"], "1": {"kind": "boolean"}})
-    >>> synthesizer.fit(rows)
+    >>> synthesizer = synthesizer.fit(rows)
     >>> len(synthesizer.sample(3))
     3
     """
@@ -169,12 +169,12 @@ _EQUALITY = re.compile(r"""\s*["`\[]?([\w ]*\w)["`\]]?\s*==?\s*(?:'([^']*)'|"([^
 
 def _conditions(text: str) -> dict[str, str]:
     """Return the values of columns in equalities of SQL."""
-    found = [_EQUALITY.fullmatch(part) for part in re.split(r"\s+and\s+", text, flags=re.IGNORECASE)]
-    if not all(found):
+    matches = [_EQUALITY.fullmatch(part) for part in re.split(r"\s+and\s+", text, flags=re.IGNORECASE)]
+    if not all(matches):
         raise ValueError(
             "condition needs equalities joined by AND, as \"sex = 'F' AND region = 'north'\", or a mapping"
         )
-    return {match[1]: next(value for value in match.groups()[1:] if value is not None) for match in found if match}
+    return {match[1]: next(value for value in match.groups()[1:] if value is not None) for match in matches if match}
 
 
 def _columns(data: NDArray[Any] | list[Any]) -> dict[str, Any]:

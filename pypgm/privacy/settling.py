@@ -274,16 +274,16 @@ class _Values:
 
 def _as_read(values: Values, column: OpenColumn) -> Iterable[object]:
     """Return values as histograms take them: all numbers of an array at once, but those that may be nulls or heaps."""
-    one_by_one = _Values(values, column)
-    are_numbers = is_plain(values, "iu") or (is_plain(values, "f") and values.dtype.itemsize == 8)
-    if not (are_numbers and isinstance(column, QuantileBins)):
-        return one_by_one
-    numbers = np.array(values, dtype=np.float64)
-    doubtful = np.isin(numbers, [*map(float, column.provisional.null_numbers), *map(float, column.heaps)])
-    if doubtful.any():
-        some = _Values(np.asarray(values)[doubtful], column)
-        numbers[doubtful] = [np.nan if number is None else as_number(number) for number in some]
-    return numbers
+    if not isinstance(column, QuantileBins):
+        return _Values(values, column)
+    if is_plain(values, "iuf") and (values.dtype.kind != "f" or values.dtype.itemsize == 8):
+        numbers = np.array(values, dtype=np.float64)
+        doubtful = np.isin(numbers, [*map(float, column.provisional.null_numbers), *map(float, column.heaps)])
+        if doubtful.any():
+            some = _Values(values[doubtful], column)
+            numbers[doubtful] = [np.nan if number is None else as_number(number) for number in some]
+        return numbers
+    return _Values(values, column)
 
 
 def _writable(text: str) -> str:

@@ -75,7 +75,7 @@ class CardFacts:
 
     @property
     def advice(self) -> Advice:
-        """What to use the records for, and what not."""
+        """Uses of the records, and what not to use them for."""
         return advice_of(self.facts)
 
     @property
@@ -87,7 +87,7 @@ class CardFacts:
 
     @property
     def summary(self) -> str:
-        """What the data set is, in two sentences."""
+        """Description of the data set, in two sentences."""
         facts = self.facts
         n_columns = len(self.columns)
         rows = "Synthetic records" if self.records is None else many(self.records.n_rows, "synthetic record")
@@ -104,7 +104,7 @@ class CardFacts:
 
     @property
     def citation(self) -> str:
-        """How to cite the release."""
+        """Citation of the release."""
         release = self.facts.release
         kind = "Release" if release.promise.not_private else "Differentially private release"
         missing = f" ({release.promise.reservation})" if release.promise.caveats else ""

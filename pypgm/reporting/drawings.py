@@ -131,15 +131,15 @@ class Grid:
         >>> Grid(("x",), ("0", "1", "2"), ((0.5, 0.5, 1.0),), ((1.0, 1.0, 4.0),), "").paths
         [(0.5, 'M0 0h2v1h-2z'), (1.0, 'M2 0h1v1h-1z')]
         """
-        found: dict[float, list[str]] = {}
+        by_strength: dict[float, list[str]] = {}
         for i, row in enumerate(self.shades):
             j = 0
             for strength, cells in itertools.groupby(row, key=lambda s: round(s, 2)):
                 width = len(list(cells))
                 if strength:
-                    found.setdefault(strength, []).append(f"M{j} {i}h{width}v1h-{width}z")
+                    by_strength.setdefault(strength, []).append(f"M{j} {i}h{width}v1h-{width}z")
                 j += width
-        return [(strength, "".join(parts)) for strength, parts in found.items()]
+        return [(strength, "".join(parts)) for strength, parts in by_strength.items()]
 
 
 @dataclass(frozen=True, slots=True)

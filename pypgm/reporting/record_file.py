@@ -132,4 +132,4 @@ def _of_parquet(path: Path) -> tuple[int, dict[str, Type]]:
 
 def _of_arrow(kind: Any) -> Type:  # noqa: ANN401 - of a package that may be missing
     """Return the type of a column of Arrow."""
-    return next((found for begins, found in _ARROW if re.match(begins, str(kind))), "Text")
+    return next((name for begins, name in _ARROW if re.match(begins, str(kind))), "Text")

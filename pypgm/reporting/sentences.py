@@ -1,4 +1,4 @@
-"""What a release promises, what to use it for and what not, in the sentences of its page and of its card."""
+"""Sentences of a page and of a card: the promise of a release, its uses, and what not to use it for."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _firmness(promise: Promise) -> str:
 
 
 class Advice(NamedTuple):
-    """What to use a release for, and what not; nothing of the first where its errors are unknown."""
+    """Uses of a release, none where its errors are unknown, and what not to use it for."""
 
     uses: tuple[str, ...]
     limits: tuple[str, ...]

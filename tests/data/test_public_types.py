@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Schema
+from pypgm import Schema, _synthesizer
 from pypgm.data.sources.layout import layout_of
 from pypgm.data.sources.source import open_source
 from pypgm.integrations import sdv, smartnoise
@@ -122,7 +122,8 @@ def told(source, fitted):
             (smartnoise.Synthesizer(), {"categorical_columns": ["a"]}),
             (smartnoise.Synthesizer(), {}),
         ):
-            told += [refusal(synthesizer.fit, source, **how), fitted.pop() if fitted else None]
+            answer = refusal(synthesizer.fit, source, **how)
+            told += [answer if isinstance(answer, tuple) else None, fitted.pop() if fitted else None]
     raw = open_source(source, **own)
     return [*told, raw.layout, raw.categories, raw.complete]
 
@@ -131,7 +132,9 @@ def told(source, fitted):
 def fitted(monkeypatch):
     """Return the schemas for which integrations release."""
     found = []
-    monkeypatch.setattr(pypgm, "synthesize", _noting(pypgm.synthesize, found))
+    noting = _noting(pypgm.synthesize, found)
+    monkeypatch.setattr(pypgm, "synthesize", noting)
+    monkeypatch.setattr(_synthesizer, "synthesize", noting)
     return found
 
 

@@ -72,7 +72,7 @@ def default(
 
 
 class CallBack:
-    """Is called after each step of an estimator of mbi before 1.0, and runs once in `frequency` calls."""
+    """Callback of an estimator of mbi before 1.0, which runs once in `frequency` calls."""
 
     def __init__(self, engine: Any, frequency: int = 50) -> None:
         self.engine, self.frequency, self.calls = engine, frequency, 0

@@ -227,7 +227,7 @@ class LocalInference(FactoredInference):
     def mirror_descent(
         self, measurements: Any, total: float | None = None, initial_alpha: float = 10.0, callback: Any = None
     ) -> float:
-        """Estimate; return the loss. The engine chooses its steps."""
+        """Return the loss of an estimate, whose steps the engine chooses."""
         del initial_alpha
         return super().mirror_descent(measurements, total, callback=callback)
 
