@@ -26,7 +26,7 @@ OPEN = CLOSED | {
     "job": {"kind": "open", "share": 0.2},
     "wage": {"kind": "real", "low": 0, "high": 100, "bins": {"quantiles": 4, "share": 0.2}},
 }
-BUDGET: dict[str, Any] = {"epsilon": 5, "delta": 1e-9, "unsafe_seed": 3}
+BUDGET: dict[str, Any] = {"epsilon": 5, "delta": 1e-9, "unsafe_seed": 3, "mechanism": "mst"}
 CLIQUES = [("a", "b", "d"), ("big",), ("b", "big")]
 
 
