@@ -21,7 +21,7 @@ from pypgm.data.sources.frames import Library, as_frame
 from pypgm.domain import Domain, Label, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import Evidence, log_likelihoods
+from pypgm.graphs.evidence import Evidence, check_evidence, log_likelihoods
 
 
 class Probabilities(dict[str, "NDArray[np.float64]"]):
@@ -383,6 +383,7 @@ class BayesianNetwork(RowAnswers):
         """
         clique = as_clique(targets)
         self.domain.indices(clique)
+        check_evidence(evidence)
         return self._part((*clique, *(evidence or ()))).marginal(clique, evidence, max_bytes)
 
     def map(

@@ -17,7 +17,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label, as_clique, listed
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.graphs.evidence import Evidence, code_of
+from pypgm.graphs.evidence import Evidence, codes_of
 from pypgm.inference._variable_elimination import Elimination, Given
 
 _T = TypeVar("_T", bound="EditedTables")
@@ -50,7 +50,8 @@ class EditedTables(ConditionalTables):
         >>> net.query("rain", {"wet": "yes"}).values, net.do({"wet": "yes"}).query("rain").values
         (array([0., 1.]), array([0.75, 0.25]))
         """
-        units = {a: np.eye(self.domain.size(a))[code_of(self.domain, a, value)] for a, value in values.items()}
+        codes = codes_of(self.domain, values, "an intervention")
+        units = {a: np.eye(self.domain.size(a))[code] for a, code in codes.items()}
         return self._changed(self.domain, {**self.parents, **dict.fromkeys(units, ())}, {**self.tables, **units})
 
     def replace_table(

@@ -11,6 +11,7 @@ import numpy as np
 from pypgm._base.file_kind import it_looks_like
 from pypgm.bayes.bif import Description
 from pypgm.bayes.checks import NetworkError
+from pypgm.bayes.xml_text import parse_xml
 from pypgm.data.sources.files import is_weight
 from pypgm.factor import Factor
 
@@ -32,12 +33,7 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
     >>> parse_xmlbif(f"<BIF><NETWORK>{one}{table}</NETWORK></BIF>").tables["a"]
     array([0.25, 0.75])
     """
-    if "<!ENTITY" in text:  # a few lines of which may expand to gigabytes
-        raise ValueError(f"{path}: entities declared in the file are not read")
-    try:
-        root = ElementTree.fromstring(text.encode() if text.lstrip("\ufeff").startswith("<?xml") else text)
-    except ElementTree.ParseError as error:
-        raise ValueError(f"{path} must be XMLBIF, but is not XML: {error}{it_looks_like(text, 'XMLBIF')}") from None
+    root = parse_xml(text, path, "XMLBIF")
     for element in root.iter():  # a namespace, as AISpace declares it, says nothing else
         element.tag = element.tag.rpartition("}")[2]
     network = root.find("NETWORK") if root.tag == "BIF" else None

@@ -153,6 +153,7 @@ def test_every_text_cut_short_or_changed_is_refused_or_read(tmp_path, ending):
         (".dsc", "(1, 1)", "(0, 0)", "twice"),
         (".dsc", "(1, 1): 0, 0, 1;", "", "4 rows"),
         (".xdsl", '<cpt id="a">', '<cpt id="c">', "two tables|declared|no node"),
+        (".xdsl", "<nodes>", '<nodes><cpt id="a"><state id="no"/><probabilities>1</probabilities></cpt>', "twice"),
         (".xdsl", "<smile", "<smiles", "XML|smile"),
         (".xdsl", "<nodes>", "<nodes><utility id='u'/>", "utility"),
         (".xdsl", '<?xml version="1.0"?>', '<!DOCTYPE x [<!ENTITY a "b">]>', "entities"),
@@ -164,6 +165,16 @@ def test_what_is_no_network_of_discrete_attributes_is_refused(tmp_path, ending, 
     path.write_text(TEXTS[ending].replace(old, new, 1))
     with pytest.raises(ValueError, match=message):
         read_network(path)
+
+
+@pytest.mark.parametrize("declared", ["ISO-8859-1", "UTF-16", "no-such-encoding"])
+@pytest.mark.parametrize("ending", [".xdsl", ".xmlbif"])
+def test_the_encoding_that_decoded_a_text_counts_and_not_the_declared_one(tmp_path, ending, declared):
+    net = BayesianNetwork({"é": ["ü", "y"]}, [], {"é": [0.25, 0.75]})
+    path = tmp_path / f"net{ending}"
+    write_network(net, path)
+    path.write_text(path.read_text("utf-8").replace('"UTF-8"', f'"{declared}"'), "latin-1")
+    assert read_network(path, encoding="latin-1") == net
 
 
 def test_characters_that_a_format_cannot_hold_are_refused(tmp_path):
