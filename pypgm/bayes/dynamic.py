@@ -80,6 +80,10 @@ class DynamicNetwork(Shown):
         check_network(first)
         self.first, self.domain = first, first.domain
         earlier = {before(a): self.domain[a] for a in self.domain}
+        if clash := [a for a in self.domain if a in earlier]:
+            raise ValueError(f"{clash[0]!r} is how an attribute of the slice before is named: rename it")
+        if not isinstance(tables, Mapping):
+            raise TypeError(f"tables need a mapping of attribute to table, got {type(tables).__name__}")
         names: dict[str, Any] = {**{a: self.domain[a] for a in self.domain}, **earlier}
         families = parents_of(Domain(names), parents)
         for name in earlier:

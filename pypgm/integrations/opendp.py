@@ -20,6 +20,8 @@ from pypgm.queries import Neighbours
 
 __all__ = ["estimator", "measurement", "measurements"]
 
+_LARGEST = 700.0  # whose exponential is a double
+
 
 def measurement(
     schema: SchemaLike,
@@ -96,8 +98,12 @@ def _cost(dp: Any, budget: pypgm.Budget) -> tuple[Any, Callable[[int], Any]]:
     delta = upward(budget.delta)
 
     def of_group(distance: int) -> tuple[float, float]:
-        passes = delta * sum(math.exp(i * epsilon) for i in range(distance))
-        return _up(epsilon * distance), min(1.0, _up(passes))
+        total = epsilon * distance
+        if total > _LARGEST:
+            return _up(total), 1.0
+        # delta times the sum of e^(i epsilon) over all i below the distance, which OpenDP may ask of 2^32
+        passes = delta * (math.expm1(total) / math.expm1(epsilon) if epsilon else distance)
+        return _up(total), min(1.0, _up(passes))
 
     return dp.approximate(dp.max_divergence()), of_group
 

@@ -174,7 +174,8 @@ class QuantileBins:
             min(self.column.high, math.ceil(high / unit) * unit),
         ]
         if isinstance(self.column, Integer):
-            column: Integer | Real = replace(self.column, low=int(ends[0]), high=int(ends[1]), width=1, edges=())
+            low, high = map(int, ends)
+            column: Integer | Real = replace(self.column, low=low, high=high, width=high - low + 1, edges=())
         else:
             digits = 12 if self.column.decimals is None else self.column.decimals
             column = replace(self.column, low=round(ends[0], digits), high=round(ends[1], digits), bins=1, edges=())
