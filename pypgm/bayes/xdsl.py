@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,13 +12,12 @@ from pypgm._base.file_kind import it_looks_like
 from pypgm.bayes.bif import Description
 from pypgm.bayes.block_text import Parts, identifiers
 from pypgm.bayes.checks import ordered
-from pypgm.bayes.xml_text import parse_xml
+from pypgm.bayes.xml_text import escaped_xml, parse_xml
 from pypgm.domain import Domain
 from pypgm.factor import Factor
 
 _COLUMNS = 8  # of nodes on GeNIe's canvas
 _STYLE = '<interior color="e5f6f7" /><outline color="000080" /><font color="000000" name="Arial" size="8" />'
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def parse_xdsl(text: str, path: str = "text") -> Description:
@@ -117,7 +114,4 @@ def _attribute(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    if _NOT_XML.search(text):
-        raise ValueError(f"an XDSL file cannot hold {text!r}: XML has no such character")
-    kept = {ord(mark): f"&#{ord(mark)};" for mark in "\t\n\r"}
-    return escape(text).translate(kept)
+    return escaped_xml(text, "an XDSL file")

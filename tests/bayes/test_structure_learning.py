@@ -208,7 +208,7 @@ def test_members_are_the_bits():
         ({"required": [("a", "b"), ("b", "a")]}, "circle"),
         ({"required": [("a", "b")], "max_parents": 0}, "max_parents"),
         ({"tiers": ["a", "a"]}, "two tiers"),
-        ({"strength": 0}, "strength"),
+        *(({"strength": strength}, "strength") for strength in (0, 1e-320, 1e17, 1e308)),
         ({"forbidden": [("a", "z")]}, "z"),
     ],
 )
