@@ -65,6 +65,8 @@ class Synthesizer:
         bounds: Mapping[str, Sequence[Any]] | None = None,
         **options: Any,  # noqa: ANN401 - those of `synthesize`
     ) -> None:
+        if wrong := [name for name in options if name.strip("_") != name or hasattr(type(self), name)]:
+            raise TypeError(f"{type(self).__name__} has no parameter {wrong[0]!r}")
         self.epsilon, self.delta, self.schema, self.bounds = epsilon, delta, schema, bounds
         vars(self).update(options)
 

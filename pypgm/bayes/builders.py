@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.memory import check_fits
-from pypgm._base.numeric import checked_integer, float_array
+from pypgm._base.numeric import checked_integer, checked_real, float_array
 
 _SUM_TOLERANCE = 1e-4  # as of the tables of a network
 
@@ -46,8 +46,8 @@ def noisy_or(probabilities: Sequence[float], leak: float = 0.0) -> NDArray[np.fl
     >>> net.query("cough", {"flu": 1, "cold": 1}).values
     array([0.09, 0.91])
     """
-    alone = float_array("the probabilities of causes", probabilities)
-    if alone.ndim != 1 or not ((alone >= 0) & (alone <= 1)).all() or not 0 <= leak <= 1:
+    alone, leak = float_array("the probabilities of causes", probabilities), checked_real("leak", leak, zero=True)
+    if alone.ndim != 1 or not ((alone >= 0) & (alone <= 1)).all() or leak > 1:
         raise ValueError("a noisy or needs a probability for each cause, and one for the leak")
     return noisy_max([[[1, 0], [1 - p, p]] for p in alone.tolist()], [1 - leak, leak])
 
@@ -141,6 +141,8 @@ def noisy_adder(
 
 def _checked(causes: Sequence[ArrayLike], leak: ArrayLike | None) -> list[NDArray[np.float64]]:
     """Return the tables of all causes, after that of the leak, a cause of one value."""
+    if not isinstance(causes, Iterable):
+        raise TypeError(f"an effect needs a sequence with the table of each cause, got {causes!r}")
     tables = [float_array(f"the table of cause {i}", cause) for i, cause in enumerate(causes)]
     if not tables:
         raise ValueError("an effect needs at least one cause, got none")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pypgm.bayes.checks import check_network
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.separation import descendants
 from pypgm.domain import Domain, as_clique
@@ -41,6 +42,7 @@ def twin_network(net: BayesianNetwork, do: Mapping[str, Any]) -> tuple[BayesianN
     ({'a': "a'", 'b': "b'"}, array([[0. , 0.5],
            [0. , 0.5]]))
     """
+    check_network(net)
     changed = net.do(do)
     below = descendants(net.parents, do)
     names: dict[str, str] = {}
@@ -96,6 +98,7 @@ def counterfactual(
     >>> counterfactual(net, "dies", {"drug": 1, "dies": 1}, do={"drug": 0}).values
     array([1., 0.])
     """
+    check_network(net)
     wanted = as_clique(targets)
     net.domain.indices(wanted)
     twin, names = twin_network(net, do)

@@ -16,6 +16,12 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import code_of
 
 
+def check_network(net: object) -> None:
+    """Raise ``TypeError`` unless something is a network with tables."""
+    if not (hasattr(net, "domain") and hasattr(net, "parents") and hasattr(net, "tables")):
+        raise TypeError(f"a pypgm.bayes.BayesianNetwork is needed, got {type(net).__name__}")
+
+
 def aligned(domain: Domain, scope: Clique, table: Any) -> Any:  # noqa: ANN401 - an array of any kind
     """Return a table that names its values as a `Factor`, with cells ordered by the names; any other unchanged.
 

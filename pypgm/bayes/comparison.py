@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from pypgm._base.html import Shown
+from pypgm.bayes.checks import check_network
 from pypgm.bayes.conditional_tables import ConditionalTables
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, as_clique
@@ -357,6 +358,8 @@ def _joint_divergence(true: BayesianNetwork, other: BayesianNetwork) -> float:
 
 def check_domains(reference: ConditionalTables, other: ConditionalTables) -> None:
     """Raise ``ValueError`` unless two networks are over the same domain."""
+    for net in (reference, other):
+        check_network(net)
     if reference.domain != other.domain:
         raise ValueError(f"the networks must be over one domain, got {reference.domain!r} and {other.domain!r}")
 

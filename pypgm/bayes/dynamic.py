@@ -10,6 +10,7 @@ import numpy as np
 
 from pypgm._base.html import Shown
 from pypgm._base.numeric import checked_integer
+from pypgm.bayes.checks import check_network
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.clique_vector import CliqueVector
@@ -76,8 +77,13 @@ class DynamicNetwork(Shown):
     """
 
     def __init__(self, first: BayesianNetwork, parents: Structure, tables: Mapping[str, Any]) -> None:
+        check_network(first)
         self.first, self.domain = first, first.domain
         earlier = {before(a): self.domain[a] for a in self.domain}
+        if clash := [a for a in self.domain if a in earlier]:
+            raise ValueError(f"{clash[0]!r} is how an attribute of the slice before is named: rename it")
+        if not isinstance(tables, Mapping):
+            raise TypeError(f"tables need a mapping of attribute to table, got {type(tables).__name__}")
         names: dict[str, Any] = {**{a: self.domain[a] for a in self.domain}, **earlier}
         families = parents_of(Domain(names), parents)
         for name in earlier:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from pypgm.domain import Domain
 
 Score = Literal["bdeu", "bic", "aic", "k2"]
 
-_CHUNK = 1 << 20  # cells of tables that are scored together
-_DENSE = 8  # cells a record, up to which a table is counted with its empty rows
+_CHUNK = 1 << 20  # cells of families that are scored together
+_DENSE = 8  # cells a record, up to which a family is counted with its empty cells
 
 
 def set_of(positions: Iterable[int]) -> int:
@@ -37,6 +37,23 @@ def members(parents: int) -> tuple[int, ...]:
         positions.append(lowest.bit_length() - 1)
         parents ^= lowest
     return tuple(positions)
+
+
+class _Counts(NamedTuple):
+    """Positive counts of some families' cells and rows, each with the position of its family."""
+
+    cells: NDArray[np.int64]
+    of_cell: NDArray[np.intp]
+    rows: NDArray[np.int64]
+    of_row: NDArray[np.intp]
+
+    @classmethod
+    def of_tables(cls, tables: Sequence[NDArray[np.int64]]) -> _Counts:
+        of_row = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+        cells = np.concatenate(tables)
+        rows = cells.sum(axis=1)
+        some = np.flatnonzero(cells)
+        return cls(cells.reshape(-1)[some], of_row[some // cells.shape[1]], rows[rows > 0], of_row[rows > 0])
 
 
 class FamilyScores:
@@ -88,8 +105,8 @@ class FamilyScores:
         """Return the score of an attribute with each of some sets of parents."""
         known = self._known[child]
         new = [p for p in dict.fromkeys(parents) if p not in known]
-        for tables, chunk in self._counted(child, new):
-            known.update(zip(chunk, self._scored(child, tables, chunk).tolist(), strict=True))
+        for counts, chunk in self._counted(child, new):
+            known.update(zip(chunk, self._scored(child, counts, chunk).tolist(), strict=True))
         return np.array([known[p] for p in parents])
 
     def total(self, parents: Sequence[int]) -> float:
@@ -105,54 +122,70 @@ class FamilyScores:
         size, q = self.sizes[child], math.prod(self.sizes[p] for p in members(parents))
         if self._score in {"bic", "aic"}:
             return -self._penalty() * q * (size - 1)
-        return -math.log(size) * int((self._table(child, parents) > 0).any(axis=1).sum())
+        if self._is_dense(child, parents):
+            return -math.log(size) * int(self._table(child, parents).any(axis=1).sum())
+        return -math.log(size) * (int(self._places(members(parents)).max()) + 1)
 
     def _penalty(self) -> float:
         return 1.0 if self._score == "aic" else math.log(max(self._n, 1)) / 2
 
-    def _counted(self, child: int, sets: Sequence[int]) -> Iterator[tuple[list[NDArray[Any]], list[int]]]:
+    def _counted(self, child: int, sets: Sequence[int]) -> Iterator[tuple[_Counts, list[int]]]:
         """Yield counts of the families of some sets of parents, in chunks, with the sets."""
-        tables: list[NDArray[Any]] = []
-        first, cells = 0, 0
-        for i, parents in enumerate(sets):
-            tables.append(self._table(child, parents))
-            cells += tables[-1].size
-            if cells > _CHUNK or i == len(sets) - 1:
-                yield tables, list(sets[first : i + 1])
-                tables, first, cells = [], i + 1, 0
+        tables: dict[int, NDArray[np.int64]] = {}
+        cells = 0
+        for parents in sets:
+            if not self._is_dense(child, parents):
+                yield self._sparse_counts(child, parents), [parents]
+                continue
+            tables[parents] = self._table(child, parents)
+            cells += tables[parents].size
+            if cells > _CHUNK:
+                yield _Counts.of_tables(list(tables.values())), list(tables)
+                tables, cells = {}, 0
+        if tables:
+            yield _Counts.of_tables(list(tables.values())), list(tables)
 
-    def _table(self, child: int, parents: int) -> NDArray[Any]:
-        """Return counts, a row for each combination of the parents' values; of a large table only those that occur."""
-        axes, size = members(parents), self.sizes[child]
-        rows = math.prod(self.sizes[p] for p in axes)
-        if rows * size <= max(_DENSE * self._n, 1024):
-            table = np.zeros(rows * size, dtype=np.int64)
-            self._columns.count((*axes, child), table)
-            return table.reshape(rows, size)
+    def _is_dense(self, child: int, parents: int) -> bool:
+        """Return whether a family is counted with its empty cells."""
+        return math.prod(self.sizes[p] for p in members(parents | 1 << child)) <= max(_DENSE * self._n, 1024)
+
+    def _table(self, child: int, parents: int) -> NDArray[np.int64]:
+        """Return counts, a row for each combination of the parents' values."""
+        axes = (*members(parents), child)
+        table = np.zeros(math.prod(self.sizes[a] for a in axes), dtype=np.int64)
+        self._columns.count(axes, table)
+        return table.reshape(-1, self.sizes[child])
+
+    def _sparse_counts(self, child: int, parents: int) -> _Counts:
+        place = self._places(members(parents))
+        cells = np.bincount(self._divided(place, child))
+        rows = np.bincount(place)
+        return _Counts(cells, np.zeros_like(cells), rows, np.zeros_like(rows))
+
+    def _places(self, axes: Iterable[int]) -> NDArray[np.int64]:
+        """Return the number of each record's combination of values, among those that occur."""
         place = np.zeros(self._n, dtype=np.int64)
-        for p in axes:  # numbered anew after each, so that no number overflows
-            place = np.unique(place * self.sizes[p] + self._codes[p], return_inverse=True)[1].reshape(-1)
-        cells = np.bincount(place * size + self._codes[child], minlength=(int(place.max()) + 1) * size)
-        return cells.reshape(-1, size)
+        for a in axes:  # numbered anew after each, so that no number overflows
+            place = self._divided(place, a)
+        return place
 
-    def _scored(self, child: int, tables: list[NDArray[Any]], sets: list[int]) -> NDArray[np.float64]:
+    def _divided(self, place: NDArray[np.int64], by: int) -> NDArray[np.int64]:
+        codes = self._codes[by]
+        return np.unique(place * (int(codes.max()) + 1) + codes, return_inverse=True)[1].reshape(-1)
+
+    def _scored(self, child: int, counts: _Counts, sets: list[int]) -> NDArray[np.float64]:
         from scipy.special import gammaln, xlogy
 
         self.n_computed += len(sets)
         size = self.sizes[child]
         q = np.array([math.prod(map(float, (self.sizes[p] for p in members(parents)))) for parents in sets])
-        of_row = np.repeat(np.arange(len(sets)), [len(table) for table in tables])
-        cells = np.concatenate(tables)
-        rows = cells.sum(axis=1)
-        some = np.flatnonzero(cells)
-        of_cell, counts = of_row[some // size], cells.reshape(-1)[some].astype(np.float64)
-        of_row, rows = of_row[rows > 0], rows[rows > 0].astype(np.float64)
+        cells, of_cell, rows, of_row = counts
         if self._score in {"bic", "aic"}:
-            likelihood = _sums(of_cell, xlogy(counts, counts), sets) - _sums(of_row, xlogy(rows, rows), sets)
+            likelihood = _sums(of_cell, xlogy(cells, cells), sets) - _sums(of_row, xlogy(rows, rows), sets)
             return likelihood - self._penalty() * q * (size - 1)
         each = self._strength / (q * size) if self._score == "bdeu" else np.full(len(sets), self._strength)
         whole = each * size
-        of_cells = _sums(of_cell, gammaln(counts + each[of_cell]) - gammaln(each)[of_cell], sets)
+        of_cells = _sums(of_cell, gammaln(cells + each[of_cell]) - gammaln(each)[of_cell], sets)
         return of_cells - _sums(of_row, gammaln(rows + whole[of_row]) - gammaln(whole)[of_row], sets)
 
 
@@ -162,6 +195,8 @@ def _sums(of: NDArray[np.intp], values: NDArray[Any], sets: Sequence[int]) -> ND
 
 
 def _narrow(codes: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return codes in the narrowest type, which is read fastest."""
+    """Return codes in the narrowest type, which is read fastest, and below the number of records if `size` is not."""
+    if size > len(codes):
+        codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
     kind = np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.int64
     return np.ascontiguousarray(codes, dtype=kind)

@@ -22,7 +22,7 @@ from pypgm.data.sources.frames import Library, as_frame
 from pypgm.domain import Domain, Label, as_clique
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import Evidence, log_likelihoods
+from pypgm.graphs.evidence import Evidence, check_evidence, log_likelihoods
 from pypgm.inference.oracles import Approximation, Oracle
 
 
@@ -417,6 +417,7 @@ class BayesianNetwork(RowAnswers):
         """
         clique = as_clique(targets)
         self.domain.indices(clique)
+        check_evidence(evidence)
         part = self._part((*clique, *(evidence or ())))
         if oracle == "auto":
             with suppress(ModelTooLargeError):

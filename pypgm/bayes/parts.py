@@ -21,7 +21,7 @@ from pypgm.domain import Clique, Domain, Label, as_clique, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.graphs.evidence import Evidence, code_of
+from pypgm.graphs.evidence import Evidence, codes_of
 from pypgm.inference._variable_elimination import Elimination, Given
 from pypgm.inference.conditioned import keep
 from pypgm.inference.oracles import Answers, Approximation, Oracle
@@ -58,7 +58,8 @@ class EditedTables(ConditionalTables):
         >>> net.query("rain", {"wet": "yes"}).values, net.do({"wet": "yes"}).query("rain").values
         (array([0., 1.]), array([0.75, 0.25]))
         """
-        units = {a: np.eye(self.domain.size(a))[code_of(self.domain, a, value)] for a, value in values.items()}
+        codes = codes_of(self.domain, values, "an intervention")
+        units = {a: np.eye(self.domain.size(a))[code] for a, code in codes.items()}
         return self._changed(self.domain, {**self.parents, **dict.fromkeys(units, ())}, {**self.tables, **units})
 
     def replace_table(

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import checked_integer
+from pypgm.bayes.checks import check_network
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Label, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import Evidence, LogLikelihood, code_of, log_likelihoods
+from pypgm.graphs.evidence import Evidence, LogLikelihood, check_evidence, code_of, codes_of, log_likelihoods
 
 
 def entropy(
@@ -45,6 +47,7 @@ def entropy(
     >>> round(entropy(net), 4), round(entropy(net, "a", {"b": 0}), 4)
     (1.0397, 0.6365)
     """
+    check_network(net)
     if targets is not None:
         return _entropy(net.query(as_clique(targets), evidence).values)
     # log P(e) less the mean of the logs of all factors, those of the evidence among them.
@@ -87,6 +90,7 @@ def mutual_information(
     >>> round(mutual_information(net, "a", "b"), 4), mutual_information(net, "a", "b", {"b": 1})
     (0.6931, 0.0)
     """
+    check_network(net)
     sets = [as_clique(names) for names in (one, other, given)]
     joint = net.query([a for names in sets for a in names], evidence)
     here, there, known = sets
@@ -125,7 +129,9 @@ def findings_worth(
     >>> {a: round(worth, 4) for a, worth in findings_worth(net, "ill").items()}
     {'test': 0.3681, 'guess': 0.0201}
     """
+    check_network(net)
     net.domain.index(target)
+    check_evidence(evidence)
     names = [a for a in net.domain if a not in (evidence or {})] if findings is None else as_clique(findings)
     net.domain.indices(tuple(names))
     if findings is not None and target in names:
@@ -181,10 +187,13 @@ def sensitivity(
     >>> sensitivity(net, {"b": 1})["a"].round(4)
     array([-0.7,  0.7])
     """
+    check_network(net)
+    codes = codes_of(net.domain, query, "a query")
+    check_evidence(evidence)
     if known_too := [a for a in query if a in (evidence or {})]:
         raise ValueError(f"{known_too[0]!r} is in the query and in the evidence")
     known = _logs(net, evidence)
-    wanted = {a: _unit(net, a, code_of(net.domain, a, value)) for a, value in query.items()}
+    wanted = {a: _unit(net, a, code) for a, code in codes.items()}
     before, both = (net.tree.log_partition(net.potentials, _evidence(logs)) for logs in (known, {**known, **wanted}))
     if before == -np.inf:
         raise ImpossibleEvidenceError("the evidence has probability zero")
@@ -237,8 +246,8 @@ def explanations(
     >>> [(values, round(float(np.exp(log)), 2)) for values, log in explanations(net, 2)]
     [({'a': 0, 'b': 0}, 0.4), ({'a': 1, 'b': 0}, 0.3)]
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ValueError(f"k must be an integer of at least 1, got {k!r}")
+    check_network(net)
+    k = checked_integer("k", k, 1)
     if targets is not None:
         return _from_table(net, k, evidence, as_clique(targets))
     known = _logs(net, evidence)

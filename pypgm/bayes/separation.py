@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from pypgm.bayes.checks import check_network
 from pypgm.bayes.conditional_tables import ConditionalTables, relevant, separated
 from pypgm.domain import Clique, as_clique
 
@@ -20,6 +21,7 @@ def moral_edges(net: ConditionalTables) -> list[tuple[str, str]]:
     >>> moral_edges(BayesianNetwork({"a": 2, "b": 2, "c": 2}, [("a", "c"), ("b", "c")], tables))
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
+    check_network(net)
     families = (net.domain.canonical((*parents, child)) for child, parents in net.parents.items())
     pairs = {pair for family in families for pair in itertools.combinations(family, 2)}
     return sorted(pairs, key=net.domain.indices)
@@ -39,6 +41,7 @@ def independencies(net: ConditionalTables) -> dict[str, tuple[Clique, Clique]]:
     >>> independencies(chain)
     {'c': (('a',), ('b',))}
     """
+    check_network(net)
     implied = {}
     for a, parents in net.parents.items():
         near = {*parents, *descendants(net.parents, [a])}
@@ -64,6 +67,7 @@ def is_adjustment_set(
     ----------
     Pearl 2009, "Causality", section 3.3.
     """
+    check_network(net)
     causes, effects, known = map(as_clique, (cause, effect, given))
     net.domain.indices((*causes, *effects, *known))
     if set(known) & descendants(net.parents, causes):
@@ -104,6 +108,7 @@ def adjustment_sets(
     >>> next(adjustment_sets(BayesianNetwork({"age": 2, "drug": 2, "cured": 2}, arcs, tables), "drug", "cured"))
     ('age',)
     """
+    check_network(net)
     causes, effects = as_clique(cause), as_clique(effect)
     net.domain.indices((*causes, *effects))  # different ones, too
     allowed = set(net.domain) if observed is None else set(as_clique(observed))

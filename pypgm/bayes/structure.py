@@ -73,15 +73,27 @@ def _of_arcs(structure: object) -> dict[str, Clique]:
     if not isinstance(structure, Iterable):
         raise TypeError(f"a structure is a network, a directed graph, parents or arcs, got {structure!r}")
     for arc in structure:
-        if isinstance(arc, str) or len(arc) != 2:
-            raise TypeError(f"an arc is a pair (parent, child), got {arc!r}")
-        parent, child = arc
+        parent, child = arc_of(arc)
         by_child.setdefault(parent, [])
         parents = by_child.setdefault(child, [])
         if parent in parents:
             raise NetworkError(child, f"the arc from {parent!r} to {child!r} comes twice")
         parents.append(parent)
     return {child: tuple(parents) for child, parents in by_child.items()}
+
+
+def arc_of(given: object) -> tuple[str, str]:
+    """Return a parent and its child.
+
+    Raises
+    ------
+    TypeError
+        If it is not a pair.
+    """
+    pair = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else ()
+    if len(pair) != 2:
+        raise TypeError(f"an arc is a pair (parent, child), got {given!r}")
+    return pair
 
 
 def _is_graph(value: object) -> TypeGuard[networkx.DiGraph[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -14,7 +14,7 @@ from pypgm.bayes.checks import ordered
 from pypgm.bayes.family_scores import FamilyScores, Score, members, set_of
 from pypgm.bayes.frames import MISSING, Frame, as_codes, domain_of
 from pypgm.bayes.learning import learn
-from pypgm.bayes.structure import Structure, parents_of
+from pypgm.bayes.structure import Structure, arc_of, parents_of
 from pypgm.bayes.structure_search import Limits, best_forest, best_of_all, climb
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
@@ -22,6 +22,7 @@ from pypgm.errors import ModelTooLargeError
 
 Method = Literal["hill_climbing", "tree", "exact", "naive", "tan"]
 
+_LEAST, _MOST = 1e-100, 1e9  # strengths whose scores doubles tell apart: at 1e9 to about 1e-6 a cell
 _MAX_EXACT = 20  # attributes of an exact search, whose tables have a cell for each set of them
 
 
@@ -160,9 +161,14 @@ def learn_structure(
     check_choice("method", method, get_args(Method))
     check_choice("score", score, get_args(Score))
     strength = checked_real("strength", strength)
+    if not _LEAST <= strength <= _MOST:
+        raise ValueError(f"strength must be from {_LEAST} to {_MOST}, got {strength}")
     restarts, bootstrap = checked_integer("restarts", restarts), checked_integer("bootstrap", bootstrap)
     rounds = checked_integer("rounds", rounds, 1)
     generator = as_generator(rng)
+    for name, several in (("forbidden arcs", forbidden), ("tiers", tiers)):
+        if not isinstance(several, Iterable):
+            raise TypeError(f"{name} need a sequence, got {several!r}")
     domain = _checked_domain(data, domain)
     _check_options(domain, method, score, target, (required, forbidden, tiers))
     limits = _limits(domain, checked_integer("max_parents", max_parents), required, forbidden, tiers)
@@ -227,7 +233,7 @@ def _check_options(
         raise ValueError(f"method={method!r} needs a target, the class of the records")
     if searched and target is not None:
         raise ValueError(f"method={method!r} takes no target: 'naive', 'tan' and 'tree' do")
-    if not searched and any(limits):
+    if not searched and not all(isinstance(limit, Sized) and len(limit) == 0 for limit in limits):
         raise ValueError(f"method={method!r} takes no required or forbidden arcs and no tiers: 'hill_climbing' does")
     if method in {"tree", "tan"} and score == "k2":
         raise ValueError(f"method={method!r} needs a score that does not depend on directions: 'bdeu', 'bic' or 'aic'")
@@ -252,7 +258,7 @@ def _limits(
             tier[a] = number
     allowed &= (tier[:, None] <= tier[None, :]) | (tier[:, None] < 0) | (tier[None, :] < 0)
     for arc in forbidden:
-        allowed[domain.indices(arc)] = False
+        allowed[domain.indices(arc_of(arc))] = False
     needed = parents_of(domain, required)
     ordered(domain, needed)
     for child, parents in needed.items():

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,12 +12,12 @@ from pypgm._base.file_kind import it_looks_like
 from pypgm.bayes.bif import Description
 from pypgm.bayes.block_text import Parts, identifiers
 from pypgm.bayes.checks import ordered
+from pypgm.bayes.xml_text import escaped_xml, parse_xml
 from pypgm.domain import Domain
 from pypgm.factor import Factor
 
 _COLUMNS = 8  # of nodes on GeNIe's canvas
 _STYLE = '<interior color="e5f6f7" /><outline color="000080" /><font color="000000" name="Arial" size="8" />'
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def parse_xdsl(text: str, path: str = "text") -> Description:
@@ -38,18 +36,16 @@ def parse_xdsl(text: str, path: str = "text") -> Description:
     >>> parse_xdsl(f'<smile><nodes><cpt id="a">{states}</cpt></nodes></smile>').tables["a"]
     array([0.25, 0.75])
     """
-    if "<!ENTITY" in text:  # a few lines of which may expand to gigabytes
-        raise ValueError(f"{path}: entities declared in the file are not read")
-    try:
-        root = ElementTree.fromstring(text.encode() if text.lstrip("\ufeff").startswith("<?xml") else text)
-    except ElementTree.ParseError as error:
-        raise ValueError(f"{path} must be XDSL, but is not XML: {error}{it_looks_like(text, 'XDSL')}") from None
+    root = parse_xml(text, path, "XDSL")
     nodes = root.find("nodes") if root.tag == "smile" else None
     if nodes is None:
         raise ValueError(f"{path} must be XDSL, with smile and nodes, got {root.tag!r}{it_looks_like(text, 'XDSL')}")
     parts = Parts(path)
     extras = {node.get("id", ""): node for node in root.iterfind("extensions/pypgm/node")}
-    of_tag = {node.get("id", ""): node for node in nodes}
+    of_tag: dict[str, ElementTree.Element] = {}
+    for node in nodes:
+        if of_tag.setdefault(node.get("id", ""), node) is not node:
+            parts.fail(node.get("id", ""), f"the node {node.get('id', '')!r} is declared twice")
     names = {a: node.get("name", a) for a, node in extras.items()}
     for a in [*(a for a in extras if a in of_tag), *(a for a in of_tag if a not in extras)]:
         node = of_tag[a]
@@ -118,7 +114,4 @@ def _attribute(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    if _NOT_XML.search(text):
-        raise ValueError(f"an XDSL file cannot hold {text!r}: XML has no such character")
-    kept = {ord(mark): f"&#{ord(mark)};" for mark in "\t\n\r"}
-    return escape(text).translate(kept)
+    return escaped_xml(text, "an XDSL file")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,10 +10,12 @@ import numpy as np
 from pypgm._base.file_kind import it_looks_like
 from pypgm.bayes.bif import Description
 from pypgm.bayes.checks import NetworkError
+from pypgm.bayes.xml_text import escaped_xml, parse_xml
 from pypgm.data.sources.files import is_weight
 from pypgm.factor import Factor
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n'
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"  # of an element whose white space counts
 
 
 def parse_xmlbif(text: str, path: str = "text") -> Description:
@@ -32,12 +33,7 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
     >>> parse_xmlbif(f"<BIF><NETWORK>{one}{table}</NETWORK></BIF>").tables["a"]
     array([0.25, 0.75])
     """
-    if "<!ENTITY" in text:  # a few lines of which may expand to gigabytes
-        raise ValueError(f"{path}: entities declared in the file are not read")
-    try:
-        root = ElementTree.fromstring(text.encode() if text.lstrip("\ufeff").startswith("<?xml") else text)
-    except ElementTree.ParseError as error:
-        raise ValueError(f"{path} must be XMLBIF, but is not XML: {error}{it_looks_like(text, 'XMLBIF')}") from None
+    root = parse_xml(text, path, "XMLBIF")
     for element in root.iter():  # a namespace, as AISpace declares it, says nothing else
         element.tag = element.tag.rpartition("}")[2]
     network = root.find("NETWORK") if root.tag == "BIF" else None
@@ -45,7 +41,8 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
         raise ValueError(
             f"{path} must be XMLBIF, with BIF and NETWORK, got {root.tag!r}{it_looks_like(text, 'XMLBIF')}"
         )
-    description = Description(_text(network.find("NAME")) or "unknown")
+    title = network.find("NAME")
+    description = Description("unknown" if title is None else _text(title))
     for variable in network.findall("VARIABLE"):
         name = _text(variable.find("NAME"))
         description.labels[name] = tuple(_text(outcome) for outcome in variable.findall("OUTCOME"))
@@ -63,23 +60,25 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
     return description
 
 
-def _escaped(text: str) -> str:
-    """Return a text escaped for use between tags; `xml.sax.saxutils.escape` would import an HTTP client."""
-    return escape(text, quote=False)
-
-
 def _text(element: ElementTree.Element | None) -> str:
-    return "" if element is None else "".join(element.itertext()).strip()
+    text = "" if element is None else "".join(element.itertext())
+    return text if element is not None and element.get(_SPACE) == "preserve" else text.strip()
+
+
+def _element(tag: str, text: str) -> str:
+    """Return an element that holds a text."""
+    space = "" if text == text.strip() else ' xml:space="preserve"'
+    return f"<{tag}{space}>{escaped_xml(text, 'an XMLBIF file')}</{tag}>"
 
 
 def format_xmlbif(name: str, labels: Mapping[str, Sequence[str]], tables: Mapping[str, Factor]) -> Iterator[str]:
     """Yield the text of an XMLBIF file; each number is the shortest that reads back as the same double."""
-    yield f"{_HEAD}<NAME>{_escaped(name)}</NAME>\n"
+    yield f"{_HEAD}{_element('NAME', name)}\n"
     for attribute, values in labels.items():
-        inside = "".join(f"<OUTCOME>{_escaped(value)}</OUTCOME>" for value in values)
-        yield f'<VARIABLE TYPE="nature"><NAME>{_escaped(attribute)}</NAME>{inside}</VARIABLE>\n'
+        inside = "".join(_element("OUTCOME", value) for value in values)
+        yield f'<VARIABLE TYPE="nature">{_element("NAME", attribute)}{inside}</VARIABLE>\n'
     for attribute, table in tables.items():
-        given = "".join(f"<GIVEN>{_escaped(p)}</GIVEN>" for p in table.domain.attributes[:-1])
+        given = "".join(_element("GIVEN", p) for p in table.domain.attributes[:-1])
         cells = " ".join(map(repr, table.datavector().tolist()))
-        yield f"<DEFINITION><FOR>{_escaped(attribute)}</FOR>{given}<TABLE>{cells}</TABLE></DEFINITION>\n"
+        yield f"<DEFINITION>{_element('FOR', attribute)}{given}<TABLE>{cells}</TABLE></DEFINITION>\n"
     yield "</NETWORK>\n</BIF>\n"

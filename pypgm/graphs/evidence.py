@@ -112,8 +112,7 @@ def codes_or_logs(domain: Domain, evidence: Evidence | None) -> list[tuple[int, 
     """
     if evidence is None:
         return []
-    if not isinstance(evidence, Mapping):
-        raise TypeError(_no_mapping(evidence))
+    check_evidence(evidence)
     return [(domain.index(a), _known(domain, a, given)) for a, given in evidence.items()]
 
 
@@ -156,12 +155,14 @@ class LastEvidence:
         return made
 
 
-def _no_mapping(given: object) -> str:
-    """Return the fault of evidence that is not a mapping; a text may be the second attribute of a clique."""
-    needed = "evidence needs a mapping of attribute to value"
+def check_evidence(given: object, name: str = "evidence") -> None:
+    """Raise ``TypeError`` unless evidence is a mapping, or ``None``; a text may be the second attribute of a clique."""
+    if given is None or isinstance(given, Mapping):
+        return
+    needed = f"{name} needs a mapping of attribute to value"
     if isinstance(given, str):
-        return f"{needed}, got the text {given!r}; a clique of several attributes is one tuple of names"
-    return f"{needed}, got {type(given).__name__}"
+        raise TypeError(f"{needed}, got the text {given!r}; a clique of several attributes is one tuple of names")
+    raise TypeError(f"{needed}, got {type(given).__name__}")
 
 
 def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np.float64]:
@@ -188,6 +189,18 @@ def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np
         code = codes.get((type(value), value)) if isinstance(value, str | int | float) else None
         known[code_of(domain, attribute, value) if code is None else code] = 0.0
     return known
+
+
+def codes_of(domain: Domain, values: Mapping[str, Any], name: str) -> dict[str, int]:
+    """Return the code of one value each of some attributes; raise ``TypeError`` naming them unless it is a mapping.
+
+    Examples
+    --------
+    >>> codes_of(Domain({"a": ["x", "y"], "b": 2}), {"a": "y"}, "a query")
+    {'a': 1}
+    """
+    check_evidence(() if values is None else values, name)
+    return {a: code_of(domain, a, value) for a, value in values.items()}
 
 
 def code_of(domain: Domain, attribute: str, value: object) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from pypgm._base.numeric import numpy_seed
 from pypgm._synthesizer import Synthesizer
 from pypgm.data.draft.column import share_of_each
-from pypgm.data.draft.typed import draft_text, typed_draft
+from pypgm.data.draft.typed import check_there, draft_text, typed_draft
 from pypgm.data.schema.schema import Schema, SchemaLike, as_any_schema
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
@@ -58,6 +58,8 @@ class TableSynthesizer(Synthesizer):
         if schema is None:
             draft, missing = typed_draft(open_source(frame), self.bounds or {})
             columns = draft["columns"] | {name: {"kind": "id"} for name in ids}
+            listed = set(listed)
+            check_there("the columns listed name", listed, columns)
             sought = {*listed, *(n for n, c in columns.items() if c["kind"] == "open")} - {*(self.bounds or ())}
             share = share_of_each(len(sought))
             is_open = {n for n in sought if columns[n]["kind"] not in {"boolean", "categorical", "id"}}

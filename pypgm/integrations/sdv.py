@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pypgm
 from pypgm.data.sources.frames import Frame
+from pypgm.domain import as_clique
 from pypgm.integrations._synthesizer import Source, TableSynthesizer
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Synthesizer(TableSynthesizer):
     >>> frame = pandas.DataFrame({"age": [31, 7, 44] * 100, "sex": ["F", "M", "F"] * 100})  # doctest: +SKIP
     >>> metadata = {"columns": {"age": {"sdtype": "numerical"}, "sex": {"sdtype": "categorical"}}}
     >>> synthesizer = Synthesizer(metadata, epsilon=5.0, bounds={"age": (0, 99)})
-    >>> synthesizer.fit(frame)  # doctest: +SKIP
+    >>> _ = synthesizer.fit(frame)  # doctest: +SKIP
     >>> len(synthesizer.sample(num_rows=5))  # doctest: +SKIP
     5
     """
@@ -61,7 +62,7 @@ class Synthesizer(TableSynthesizer):
         listed = [name for name, kind in kinds.items() if kind == "categorical"]
         key, ids = _primary_key(self.metadata), [name for name, kind in kinds.items() if kind not in _READ]
         person = None if key is None else {"column": key, "at_most": 1}
-        return self._fit(data, None, listed, ids if key is None else {*ids, key}, person=person)
+        return self._fit(data, None, listed, {*ids, *as_clique(() if key is None else key)}, person=person)
 
     def sample(self, num_rows: int | None = None, conditions: Evidence | None = None, *, rng: Source = None) -> Frame:
         """Return records, in the library and with the types of the table; by default about as many as it had."""
@@ -103,17 +104,24 @@ def _kinds(metadata: Any) -> dict[str, str]:
     return {name: column.get("sdtype", "unknown") for name, column in _table(metadata)["columns"].items()}
 
 
-def _primary_key(metadata: Any) -> str | None:
-    """Return the column that metadata name as the primary key."""
-    key: str | None = _table(metadata).get("primary_key")
+def _primary_key(metadata: Any) -> str | list[str] | None:
+    """Return the column, or columns, that metadata name as the primary key."""
+    key: str | list[str] | None = _table(metadata).get("primary_key")
     return key
 
 
 def _table(metadata: Any) -> Mapping[str, Any]:
     """Return what metadata say of their one table."""
-    description: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
-    tables = [*description.get("tables", {"": description}).values()]
-    if len(tables) != 1 or "columns" not in tables[0]:
-        raise ValueError(f"metadata needs one table with columns, got {len(tables)}")
-    table: Mapping[str, Any] = tables[0]
+    description = metadata.to_dict() if hasattr(metadata, "to_dict") else metadata
+    if not isinstance(description, Mapping):
+        raise TypeError(f"metadata needs an object of SDV or a mapping, got {type(metadata).__name__}")
+    tables = description.get("tables", {"": description})
+    if not isinstance(tables, Mapping) or len(tables) != 1:
+        raise ValueError("metadata needs one table")
+    table: Mapping[str, Any] = next(iter(tables.values()))
+    columns = table.get("columns") if isinstance(table, Mapping) else None
+    if not isinstance(columns, Mapping) or not all(isinstance(column, Mapping) for column in columns.values()):
+        raise ValueError(
+            'metadata needs the columns of its table, such as {"columns": {"age": {"sdtype": "numerical"}}}'
+        )
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class Synthesizer(TableSynthesizer):
     --------
     >>> rows = [("F", True), ("M", False)] * 200
     >>> synthesizer = Synthesizer(epsilon=5.0, schema={"0": ["F", "M"], "1": {"kind": "boolean"}})
-    >>> synthesizer = synthesizer.fit(rows)
+    >>> _ = synthesizer.fit(rows)
     >>> len(synthesizer.sample(3))
     3
     """
@@ -118,6 +118,9 @@ class Synthesizer(TableSynthesizer):
             raise TypeError("fit needs a schema of pypgm as transformer: SmartNoise's have read the records")
         self._dtype = data.dtype if isinstance(data, np.ndarray) else None
         self._is_frame = not isinstance(data, np.ndarray | list)
+        for columns in (categorical_columns, ordinal_columns):
+            if isinstance(columns, str | bytes) or not isinstance(columns, Iterable):
+                raise TypeError(f"fit needs lists of columns, got {columns!r}")
         listed = map(str, [*categorical_columns, *ordinal_columns])
         return self._fit(data if self._is_frame else _columns(data), transformer, listed, (), for_bounds=part)
 
@@ -164,21 +167,35 @@ class Synthesizer(TableSynthesizer):
         return self.sample(n_rows, _conditions(condition) if isinstance(condition, str) else condition)
 
 
-_EQUALITY = re.compile(r"""\s*["`\[]?([\w ]*\w)["`\]]?\s*==?\s*(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*""")
+_EQUALITY = re.compile(  # linear in the text: no two repetitions that meet can take the same character
+    r"""\s*(?:"([^"]+)"|`([^`]+)`|\[([^]]+)\]|(\w+(?:[ ]+\w+)*))\s*==?\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([^\s'"]+))\s*"""
+)
+_AND = re.compile("and(?!\\w)", re.IGNORECASE)
 
 
 def _conditions(text: str) -> dict[str, str]:
     """Return the values of columns in equalities of SQL."""
-    matches = [_EQUALITY.fullmatch(part) for part in re.split(r"\s+and\s+", text, flags=re.IGNORECASE)]
-    if not all(matches):
-        raise ValueError(
-            "condition needs equalities joined by AND, as \"sex = 'F' AND region = 'north'\", or a mapping"
-        )
-    return {match[1]: next(value for value in match.groups()[1:] if value is not None) for match in matches if match}
+    values: dict[str, str] = {}
+    end = 0
+    while match := _EQUALITY.match(text, end):
+        name, value = (part for part in match.groups() if part is not None)
+        value = value if match[5] is None else value.replace("''", "'")
+        if values.setdefault(name, value) != value:
+            raise ValueError(f"condition needs one value of {name!r}, got {values[name]!r} and {value!r}")
+        if match.end() == len(text):
+            return values
+        if (joined := _AND.match(text, match.end())) is None:
+            break
+        end = joined.end()
+    raise ValueError("condition needs equalities joined by AND, as \"sex = 'F' AND region = 'north'\", or a mapping")
 
 
 def _columns(data: NDArray[Any] | list[Any]) -> dict[str, Any]:
     """Return the columns of rows or of an array; values of rows keep their types, whatever the others are."""
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return {str(i): column for i, column in enumerate(data.T)}
+    if not all(hasattr(row, "__len__") and not isinstance(row, str | bytes) for row in data):
+        raise TypeError("a list of rows needs a sequence of values for each, such as ('F', 31)")
+    if len(lengths := {len(row) for row in data}) > 1:
+        raise ValueError(f"rows need equal lengths, got {min(lengths)} to {max(lengths)} values")
     return {str(i): list(column) for i, column in enumerate(zip(*data, strict=True))}

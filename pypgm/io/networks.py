@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pypgm.bayes.bif import Description
+from pypgm.bayes.checks import check_network
 from pypgm.bayes.dsc import format_dsc, parse_dsc
 from pypgm.bayes.hugin import format_hugin, parse_hugin
 from pypgm.bayes.network import BayesianNetwork
@@ -104,6 +105,7 @@ def write_network(net: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     >>> read_network(path) == net
     True
     """
+    check_network(net)
     ending = _ending(path)
     if ending == ".bif":
         net.write_bif(path)

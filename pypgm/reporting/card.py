@@ -27,6 +27,7 @@ _TAGS = ["tabular", "synthetic", "differential-privacy", "croissant"]
 _MARKS = re.compile(
     r"[\\`*\[\]<>|~$&#]|(?<![^\W_])_|_(?![^\W_])"
 )  # of Markdown; those that join two letters mean nothing
+_ADDRESS = re.compile(r"https?://[\w.~:/?#@!$&'*+,;=%-]+", re.ASCII)  # with no mark that ends a link
 SPDX = {
     name.lower(): name
     for name in (
@@ -51,7 +52,7 @@ class Licence(NamedTuple):
         name = SPDX.get(text.lower(), text)
         if name in SPDX.values():
             return cls(name, f"https://spdx.org/licenses/{name}")
-        return cls(text, text if re.match(r"https?://", text) else "")
+        return cls(text, text if _ADDRESS.fullmatch(text) else "")
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,8 @@ def _header(card: CardFacts) -> Iterator[str]:
 
 
 def _quoted(value: object) -> str:
-    return json.dumps(escaped(value) if isinstance(value, str) else value, ensure_ascii=False)
+    text = json.dumps(escaped(value) if isinstance(value, str) else value, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(value)
 
 
 def _body(card: CardFacts) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 import re
 
 from pypgm._base.file_kind import check_suffix
+from pypgm._base.text import checked_text
 from pypgm.data.sources.files import write_text
 from pypgm.data.sources.layout import Layout
 from pypgm.released import Released
@@ -42,6 +43,7 @@ def card_text(
 ) -> str:
     """Return the text of a card whose file has some name."""
     release = facts.release
+    license, title = checked_text("license", license), checked_text("title", title)  # noqa: A001
     check_suffix(path, CARDS)
     for place in (path, *(() if file is None else (file,))):
         release._check_place(place)

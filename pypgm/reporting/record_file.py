@@ -92,7 +92,7 @@ class RecordFile:
         wanted = set(columns)
         if set(types) != wanted:
             few, many = sorted(wanted - set(types)), sorted(set(types) - wanted)
-            wrong = [f"lacks {few[0]!r}"] * bool(few) + [f"has {many[0]!r} too"] * bool(many)
+            wrong = [*(f"lacks {name!r}" for name in few[:1]), *(f"has {name!r} too" for name in many[:1])]
             raise ValueError(f"{place} {' and '.join(wrong)}: file needs records that this release drew")
         digest = hashlib.sha256()
         with place.open("rb") as file:
@@ -114,6 +114,10 @@ def _of_csv(path: Path, layout: Layout) -> tuple[int, dict[str, Type]]:
         n_rows = 0
         for row in rows:
             n_rows += 1
+            if len(row) != len(names):
+                raise ValueError(
+                    f"{path}: record {n_rows} has {len(row)} fields, and the first line {len(names)} names"
+                )
             for i, text in enumerate(row):
                 if text and text not in seen[i]:
                     seen[i].add(text)

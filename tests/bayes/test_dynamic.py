@@ -64,6 +64,10 @@ def test_long_sequences_and_impossible_evidence():
     assert alone.unroll(2).query("s[1]").values == pytest.approx([0.25, 0.75])
     with pytest.raises(ValueError, match="slice before"):
         DynamicNetwork(first, [("s", "s[t-1]")], {"s": [1, 0]})
+    with pytest.raises(TypeError, match="tables need a mapping"):
+        DynamicNetwork(first, {}, None)
+    with pytest.raises(ValueError, match="rename it"):
+        DynamicNetwork(first.add("s[t-1]", 2, [0.5, 0.5]), {}, {})
     with pytest.raises(ValueError, match="n_slices"):
         net.unroll(0)
 
@@ -109,6 +113,9 @@ def test_tables_of_independent_causes_are_those_of_all_contributions(seed):
 def test_unsuitable_causes_are_refused(call):
     with pytest.raises(ValueError, match=r"cause|probability|row|leak|size"):
         call()
+    for wrong in (lambda: noisy_or([0.5], leak="x"), lambda: noisy_max(5), lambda: noisy_adder(None)):
+        with pytest.raises(TypeError, match=r"leak must|each cause"):
+            wrong()
 
 
 def test_tables_of_too_many_causes_are_refused():

@@ -12,7 +12,7 @@ from pypgm import Domain, read_network, write_network
 from pypgm.bayes import BayesianNetwork
 from pypgm.cli import main
 
-NAMES = [".net", ".dsc", ".xdsl", ".net.gz"]
+NAMES = [".net", ".dsc", ".xdsl", ".xmlbif", ".net.gz"]
 HEAD = {
     ".net": 'net { name = "n"; } % a comment\n',
     ".dsc": 'belief network "n"\n// a comment\n',
@@ -153,6 +153,7 @@ def test_every_text_cut_short_or_changed_is_refused_or_read(tmp_path, ending):
         (".dsc", "(1, 1)", "(0, 0)", "twice"),
         (".dsc", "(1, 1): 0, 0, 1;", "", "4 rows"),
         (".xdsl", '<cpt id="a">', '<cpt id="c">', "two tables|declared|no node"),
+        (".xdsl", "<nodes>", '<nodes><cpt id="a"><state id="no"/><probabilities>1</probabilities></cpt>', "twice"),
         (".xdsl", "<smile", "<smiles", "XML|smile"),
         (".xdsl", "<nodes>", "<nodes><utility id='u'/>", "utility"),
         (".xdsl", '<?xml version="1.0"?>', '<!DOCTYPE x [<!ENTITY a "b">]>', "entities"),
@@ -166,12 +167,38 @@ def test_what_is_no_network_of_discrete_attributes_is_refused(tmp_path, ending, 
         read_network(path)
 
 
+@pytest.mark.parametrize("declared", ["ISO-8859-1", "UTF-16", "no-such-encoding"])
+@pytest.mark.parametrize("ending", [".xdsl", ".xmlbif"])
+def test_the_encoding_that_decoded_a_text_counts_and_not_the_declared_one(tmp_path, ending, declared):
+    net = BayesianNetwork({"é": ["ü", "y"]}, [], {"é": [0.25, 0.75]})
+    path = tmp_path / f"net{ending}"
+    write_network(net, path)
+    path.write_text(path.read_text("utf-8").replace('"UTF-8"', f'"{declared}"'), "latin-1")
+    assert read_network(path, encoding="latin-1") == net
+
+
 def test_characters_that_a_format_cannot_hold_are_refused(tmp_path):
-    for ending, name in ((".net", "a\nb"), (".dsc", "a\rb"), (".xdsl", "a\x00b")):
+    for ending, name in ((".net", "a\nb"), (".dsc", "a\rb"), (".xdsl", "a\x00b"), (".xmlbif", "a\x01b")):
         net = BayesianNetwork({name: ["x"]}, {}, {name: [1.0]})
         with pytest.raises(ValueError, match="cannot hold"):
             write_network(net, tmp_path / f"net{ending}")
         assert not (tmp_path / f"net{ending}").exists()
+
+
+@pytest.mark.parametrize("ending", [".xdsl", ".xmlbif"])
+def test_xml_keeps_white_space(tmp_path, ending):
+    net = BayesianNetwork(
+        {" a\r\n": ["\tx", "x", "x "], "a": ["y", " "]}, [], {" a\r\n": [0.5, 0.25, 0.25], "a": [1.0, 0.0]}
+    )
+    write_network(net, tmp_path / f"net{ending}")
+    assert read_network(tmp_path / f"net{ending}") == net
+
+
+def test_what_is_no_network_is_not_written(tmp_path):
+    for name in ("net.net", "net.bif", "net.uai"):
+        with pytest.raises(TypeError, match="BayesianNetwork is needed"):
+            write_network({}, tmp_path / name)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_the_command_queries_each_format(tmp_path, capsys):

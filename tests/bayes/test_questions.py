@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 
 import numpy as np
 import pytest
 
-from pypgm import Domain, Likelihood
+from pypgm import Domain, Likelihood, bayes
 from pypgm.bayes import (
     BayesianNetwork,
     entropy,
@@ -161,3 +162,36 @@ def test_unsuitable_questions_are_refused():
     }.items():
         with pytest.raises(ValueError, match=message):
             call()
+
+
+NET = BayesianNetwork({"a": 2, "b": 2}, [("a", "b")], {"a": [0.5, 0.5], "b": [[1, 0], [0.5, 0.5]]})
+QUESTIONS = {
+    "entropy": lambda net, given: bayes.entropy(net, "a", given),
+    "mutual_information": lambda net, given: bayes.mutual_information(net, "a", "b", given),
+    "findings_worth": lambda net, given: bayes.findings_worth(net, "a", given),
+    "sensitivity": bayes.sensitivity,
+    "sensitivity given": lambda net, given: bayes.sensitivity(net, {"a": 0}, given),
+    "explanations": lambda net, given: bayes.explanations(net, 1, given),
+    "counterfactual": lambda net, given: bayes.counterfactual(net, "b", given, {"a": 0}),
+    "twin_network": bayes.twin_network,
+    "query": lambda net, given: BayesianNetwork.query(net, "a", given) if net is NET else bayes.entropy(net),
+    "adjustment_sets": lambda net, _: bayes.adjustment_sets(net, "a", "b"),
+    "is_adjustment_set": lambda net, _: bayes.is_adjustment_set(net, "a", "b", ()),
+    "independencies": lambda net, _: bayes.independencies(net),
+    "moral_edges": lambda net, _: bayes.moral_edges(net),
+    "compare_networks": lambda net, _: bayes.compare_networks(NET, net),
+    "DynamicNetwork": lambda net, _: bayes.DynamicNetwork(net, [], {}),
+}
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+def test_what_is_no_network_or_no_mapping_is_refused(ask):
+    for net in (None, 5, "net.bif", {}):
+        with pytest.raises(TypeError, match="BayesianNetwork is needed"):
+            ask(net, {"b": 0})
+    if "_" in inspect.signature(ask).parameters:
+        return
+    for given in (5, "b", ["b"]):
+        with pytest.raises(TypeError, match="needs a mapping"):
+            ask(NET, given)
+    assert bayes.explanations(NET, np.int64(1)) == bayes.explanations(NET, 1)

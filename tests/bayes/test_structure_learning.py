@@ -91,6 +91,18 @@ def test_large_tables_are_scored_by_the_rows_that_occur(score):
 
 
 @pytest.mark.parametrize("score", SCORES)
+def test_scores_depend_on_the_values_that_occur_and_not_on_their_codes(score):
+    rng = np.random.default_rng(1)
+    codes = {a: rng.integers(0, 40, 30) for a in "abc"}
+    huge = Domain(dict.fromkeys("abc", 1 << 40))
+    far = {a: (1 << 40) - 1 - column for a, column in codes.items()}
+    near, away = (FamilyScores(huge, columns, score, 1.0) for columns in (codes, far))
+    for parents in range(0, 8, 2):
+        assert near.of(0, [parents]) == pytest.approx(away.of(0, [parents]), rel=1e-12)
+        assert near.most_with_more(0, parents) == away.most_with_more(0, parents)
+
+
+@pytest.mark.parametrize("score", SCORES)
 def test_exact_search_finds_the_best_of_all_structures(score):
     for seed in range(5):
         data = records_of(seed)
@@ -196,13 +208,38 @@ def test_members_are_the_bits():
         ({"required": [("a", "b"), ("b", "a")]}, "circle"),
         ({"required": [("a", "b")], "max_parents": 0}, "max_parents"),
         ({"tiers": ["a", "a"]}, "two tiers"),
-        ({"strength": 0}, "strength"),
+        *(({"strength": strength}, "strength") for strength in (0, 1e-320, 1e17, 1e308)),
         ({"forbidden": [("a", "z")]}, "z"),
     ],
 )
 def test_unsuitable_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         learn_structure({"a": [0, 1], "b": [1, 1]}, domain=Domain({"a": 2, "b": 2}), **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(
+            {name: given}
+            for name in ("required", "forbidden")
+            for given in (5, ["ab"], [5], [("a",)], [("a", "b", "a")])
+        ),
+        {"tiers": 5},
+        {"tiers": [5]},
+    ],
+)
+def test_what_is_no_arc_or_tier_is_refused(options):
+    with pytest.raises(TypeError, match=r"pair|parents or arcs|need"):
+        learn_structure({"a": [0, 1], "b": [1, 1]}, domain=Domain({"a": 2, "b": 2}), **options)
+
+
+@pytest.mark.parametrize("empty", [(), [], np.empty((0, 2), dtype=str)])
+def test_limits_may_be_arrays_also_where_they_must_be_empty(empty):
+    data = {"a": ["x", "y"] * 9, "b": ["x", "y"] * 9}
+    assert learn_structure(data, "tree", forbidden=empty).arcs == [("a", "b")]
+    with pytest.raises(ValueError, match="takes no required"):
+        learn_structure(data, "tree", forbidden=np.array([["a", "b"], ["b", "a"]]))
 
 
 def test_unsuitable_records_are_refused():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import types
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 import pypgm
 from pypgm.compat import install_as_mbi, mbi, uninstall
@@ -195,6 +197,69 @@ def test_what_smartnoise_cannot_have_is_refused_before_anything_is_spent():
             made.fit([(1,)] * 9, preprocessor_eps=bad)
     with pytest.raises(ValueError, match="equalities"):
         made.sample_conditional(3, "age > 3")
+
+
+@pytest.mark.parametrize("data", [np.zeros(3), [5, 6], [None], ["ab"], [("a",), ("b", 1)]])
+def test_what_are_no_rows_is_refused(data):
+    with pytest.raises((TypeError, ValueError), match=r"rows need|list of rows"):
+        smartnoise.Synthesizer(1.0, schema={"0": ["a", "b"], "1": 2}).fit(data)
+
+
+def test_columns_that_are_not_there_are_refused():
+    for given, error in ((["zz"], ValueError), ("sex", TypeError), (5, TypeError)):
+        with pytest.raises(error, match="columns"):
+            smartnoise.Synthesizer(1.0).fit(people(), categorical_columns=given)
+
+
+VALUES = st.sampled_from(["F", "a'b", "x and y", "", "1", "=", "é"])
+
+
+@hypothesis.given(
+    st.dictionaries(st.sampled_from(["sex", "a b", "and", "x_1"]), VALUES, min_size=1),
+    st.sampled_from(['"%s"', "[%s]"]),
+)
+def test_conditions_are_read_as_they_are_written(values, quoted):
+    text = "  AND ".join(f"{quoted % name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in values.items())
+    assert smartnoise._conditions(text) == values
+    for wrong in (f"{text} and", f"{text} OR a = 1", f"{text} AND {quoted % next(iter(values))} = 'other'"):
+        with pytest.raises(ValueError, match="condition needs"):
+            smartnoise._conditions(wrong)
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 100_000 + "=", "a" * 100_000, "a " * 50_000, "a" + " " * 100_000, "a=b" + " " * 100_000 + "c"]
+)
+def test_long_conditions_take_no_longer_than_their_length(text):
+    with pytest.raises(ValueError, match="condition needs"):
+        smartnoise._conditions(text)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [None, 5, "x", {}, {"columns": 5}, {"columns": ["a"]}, {"columns": {"a": None}}, {"tables": {}}, {"tables": [{}]}],
+)
+def test_what_is_no_metadata_is_refused(metadata):
+    with pytest.raises((TypeError, ValueError), match="metadata needs"):
+        sdv.Synthesizer(metadata)
+
+
+@hypothesis.given(st.sampled_from([1e-3, 0.5, 3.0]), st.sampled_from([1e-9, 1e-3]), st.integers(0, 40))
+def test_groups_cost_what_their_members_do(epsilon, delta, distance):
+    dp = types.SimpleNamespace(max_divergence=lambda: None, approximate=lambda measure: measure)
+    _, cost = opendp._cost(dp, pypgm.Budget(epsilon=epsilon, delta=delta))
+    cost_of_group = cost(distance)
+    passes = delta * sum(np.exp(epsilon * np.arange(distance)))
+    assert cost_of_group == pytest.approx((epsilon * distance, min(1.0, passes)), rel=1e-9)
+    assert cost_of_group[1] >= min(1.0, passes * (1 - 1e-13))
+    assert cost(2**32 - 1)[1] == 1.0
+
+
+def test_a_primary_key_of_several_columns_is_one_person():
+    columns = {"id": {"sdtype": "id"}, "day": {"sdtype": "id"}, "sex": {"sdtype": "categorical"}}
+    metadata = {"primary_key": ["id", "day"], "columns": columns}
+    learner = sdv.Synthesizer(metadata, epsilon=5.0, delta=1e-6, bounds={"sex": ["F", "M"]}, mechanism="mst")
+    learner.fit({"id": [1, 2] * 100, "day": [*range(200)], "sex": ["F", "M"] * 100})
+    assert learner.release_.schema.person.columns == ("id", "day")
 
 
 def test_a_primary_key_is_the_person():

@@ -196,3 +196,24 @@ def test_amounts_with_a_heap_and_a_tail_are_kept_and_their_intervals_hold():
         assert abs(np.mean(errors[name])) < 0.15, name
         assert np.mean(np.abs(errors[name]) < 0.15) >= (0.8 if name == "mean" else 1), name
         assert np.mean(held[name]) >= 0.85, name
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Integer(-(10**15), 10**15, width=2 * 10**15 + 1, outside="clip"),
+        Integer(3, 10**9, width=10**9, outside="clip"),
+        Real(-1e15, 1e15, bins=1, outside="clip"),
+        Real(-1, 3, bins=1, decimals=2, outside="clip"),
+    ],
+)
+def test_any_two_of_its_powers_bound_a_column(column):
+    """The bounds are found after they are paid for: none may be refused."""
+    bins = QuantileBins(column, 16, "1/10", find_bounds=True)
+    powers = bins.powers.tolist()
+    for step in (1, 7, len(powers) - 1):
+        for low, high in zip(powers, powers[step:], strict=False):
+            found = bins.bounded(low, high)
+            assert found.column.low <= max(low, column.low) + 1e-12  # of columns without decimals
+            assert found.column.high >= min(high, column.high) - 1e-12
+            assert found.assumed(1).low == found.column.low

@@ -116,8 +116,20 @@ def test_what_comes_without_a_schema_is_refused_with_a_draft_and_bounds_make_one
     bounds = {"age": (0, 99), "sex": ["F", "M"]}
     made = pypgm.Synthesizer(20, 1e-9, bounds=bounds, mechanism="mst", iterations=3).fit(PEOPLE)
     assert made.release_.schema == pypgm.Schema.from_types(PEOPLE, bounds=bounds)
+    with pytest.raises(TypeError, match="bounds need a mapping"):
+        pypgm.Synthesizer(1, 1e-9, bounds=5).fit(PEOPLE)
     with pytest.raises(TypeError, match="target"):
         made.fit(PEOPLE, PEOPLE["sex"])
+
+
+@pytest.mark.parametrize("name", ["fit", "sample", "release_", "get_params", "_x", "__class__"])
+def test_no_parameter_hides_a_method_or_vanishes(name):
+    for call in (
+        lambda: pypgm.Synthesizer(**HOW, **{name: 1}),
+        lambda: pypgm.Synthesizer(**HOW).set_params(**{name: 1}),
+    ):
+        with pytest.raises(TypeError, match=name):
+            call()
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,29 @@ def test_a_licence_is_named_as_catalogues_name_it(release, name, tmp_path):
         assert ("None is stated" in body) == (not name)
 
 
+@pytest.mark.parametrize(
+    "name", ["http://x>) <b>", "https://e.org/a b", "http://x\n---\nlicense: mit", "http://", "\u0085"]
+)
+def test_what_is_no_address_is_the_name_of_a_licence_and_ends_no_line(release, name, tmp_path):
+    assert Licence.of(name).url == ""
+    release.card(tmp_path / "card.md", license=name)
+    header, body = header_of((tmp_path / "card.md").read_text(encoding="utf-8"))
+    assert header["license"] == "other"
+    assert "license_link" not in header
+    assert "<b>" not in body
+    for wrong in ({"license": None}, {"license": 5}, {"title": None}, {"title": ["a"]}):
+        with pytest.raises(TypeError, match=next(iter(wrong))):
+            release.card(tmp_path / "card.md", **wrong)
+
+
+def test_the_header_names_a_file_with_odd_marks_as_it_is(release, tmp_path):
+    path = tmp_path / "a|b\u0085\u2028 é.csv"
+    release.write(path, rng=0)
+    release.card(tmp_path / "card.md", file=path)
+    header, _ = header_of((tmp_path / "card.md").read_text(encoding="utf-8"))
+    assert header["configs"][0]["data_files"][0]["path"] == path.name
+
+
 def test_the_separator_of_a_file_is_in_the_header(tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n" + "1;0\n0;1\n" * 100)
     schema = pypgm.Schema({"a": Integer(0, 1), "b": Integer(0, 1)})
@@ -245,6 +268,16 @@ def test_what_is_no_file_of_the_releases_records_is_refused(tmp_path):
     table, schema = tables_of(2)
     (tmp_path / "real.csv").write_text("name,age\nAnn,3\n")
     made = pypgm.synthesize(table, schema, epsilon=1, delta=1e-9)
+    text = "\n".join(",".join(made.to_frame(2)) for _ in range(2))
+    for records, words in (
+        ("", "lacks '[a-z]+':"),
+        (text.splitlines()[0] + ",more\n", "has 'more' too"),
+        (text + ",5\n", "record 1 has"),
+    ):
+        (tmp_path / "odd.csv").write_text(records)
+        with pytest.raises(ValueError, match=words):
+            made.card(tmp_path / "card.md", file=tmp_path / "odd.csv")
+    (tmp_path / "odd.csv").unlink()
     for records, path, words in (
         ("real.csv", "card.md", "lacks 'code' and has 'name' too: file needs records that this release drew"),
         (None, "card.json", "Croissant describes a file of records, and needs its name as file"),

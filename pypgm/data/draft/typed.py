@@ -106,6 +106,8 @@ def typed_draft(
         Further arguments of `Schema.from_types`.
     """
     types = source.layout.types
+    if not isinstance(bounds, Mapping):
+        raise TypeError(f"bounds need a mapping of column to its bounds, got {type(bounds).__name__}")
     bounds = {name: _as_list(name, known) for name, known in bounds.items()}
     nullable = _nullable(source, null)
     for subject, names in (("bounds name", bounds), ("null names", nullable)):
