@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from pypgm._base.student import LEVEL_TEXT
@@ -54,6 +55,19 @@ def many(number: int, noun: str) -> str:
     ('1 pair', '2,000 pairs')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_of(names: Sequence[str], most: int | None) -> str:
+    """Return names, or the first `most` of them and the number of the others.
+
+    Examples
+    --------
+    >>> first_of("abc", None), first_of("abcd", 2)
+    ('a, b, c', 'a, b and 2 more')
+    """
+    if most is None or len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most:,} more"
 
 
 def percent(share: float | Fraction) -> str:
