@@ -14,7 +14,7 @@ from pypgm.report import caveat_lines, measurement_lines, model_lines, unpaired_
 from pypgm.reporting.facts import shares_of
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.shares import ledger_lines, purposes_alike
-from pypgm.reporting.words import labels_of, many, percent
+from pypgm.reporting.words import labels_of, many, percent, reach_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -173,7 +173,7 @@ def _table_rows(facts: Facts, named: int = _NAMED) -> Rows:
     ]
     if facts.quality and facts.quality.largest_error:
         column, records = facts.quality.largest_error
-        rows.append(("largest error", f"± {records:,.3g} ({LEVEL_TEXT}) records, in a count of {column[0]}"))
+        rows.append(("largest error", f"± {reach_text(records)} ({LEVEL_TEXT}) records, in a count of {column[0]}"))
     warned = facts.remarks
     return [*[row for row in rows if row[1] not in warned], *lost_rows(facts.losses, named)]
 

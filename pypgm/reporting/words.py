@@ -46,6 +46,17 @@ def labels_of(domain: Domain, attribute: str, schema: Schema | None = None) -> l
     return [MISSING if (code,) == nulls else label_text(text) for code, text in enumerate(texts)]
 
 
+def reach_text(records: float) -> str:
+    """Return the ± of a count to three digits, whole from a thousand on.
+
+    Examples
+    --------
+    >>> reach_text(39.31), reach_text(5912.6)
+    ('39.3', '5,913')
+    """
+    return f"{records:,.0f}" if records >= 999.5 else f"{records:.3g}"
+
+
 def many(number: int, noun: str) -> str:
     """Return a number with its noun.
 

@@ -578,7 +578,9 @@ class Schema(Declaration):
         if missing:
             names = listed([repr(name) for name in missing])
             needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"
-            raise ValueError(f"a schema from types needs {needed}. Their draft, to be completed:\n{draft_text(draft)}")
+            others = "drop= leaves columns out, and ids= has those of numbers of records"
+            draft_of = f"Their draft, to be completed:\n{draft_text(draft)}"
+            raise ValueError(f"a schema from types needs {needed}; {others}. {draft_of}")
         return cls.from_dict(draft)
 
     @classmethod
