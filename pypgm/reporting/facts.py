@@ -219,14 +219,12 @@ def _moved(column: Binned) -> str:
 
 
 def _listed(columns: Mapping[str, str], most: int | None) -> str:
-    """Return columns, each with a text, or with `most` the first of each text, of at most so many texts."""
-    if most is None:
-        return ", ".join(f"{name} ({what})" for name, what in columns.items())
+    """Return columns, those with the same text together; `most` limits the names of a text, and the texts."""
     alike: dict[str, list[str]] = {}
     for name, what in columns.items():
         alike.setdefault(what, []).append(name)
     texts = [f"{first_of(names, most)} ({what})" for what, names in alike.items()]
-    left = sum(map(len, [*alike.values()][most:]))
+    left = sum(map(len, [*alike.values()][len(texts[:most]) :]))
     return ", ".join(texts[:most]) + (f" and {left:,} more" if left else "")
 
 
