@@ -37,7 +37,7 @@ _LABELS = 6  # of a column, at most
 _LAWS = 20  # below each purpose in a summary, at most
 _NAMED = 4  # columns that are named together, at most; fewer where the report is long
 _LINES = 25  # of a report as wide as `WIDEST`, at most, unless single names are very long
-_FEW = 5  # columns that all stand in the table of a report
+_MAX_COLUMNS = 5  # columns that all stand in the table of a report
 _OF_TABLE = 10  # lines on the columns of each of several tables, at most
 _POINTS = "points: % of records to change to match the table, estimated from the release alone"
 
@@ -57,7 +57,7 @@ def release_lines(facts: Facts, width: int = WIDEST, *, model: bool = False, led
     """
     release, most = facts.release, _LINES * WIDEST // width
     n_columns = len(release.model.domain)
-    of_table = n_columns + 2 if n_columns <= _FEW else 0  # many columns have what is left
+    of_table = n_columns + 2 if n_columns <= _MAX_COLUMNS else 0  # many columns have what is left
     for named in range(_NAMED, 0, -1):
         rows = [*promise_rows(release.promise), *_table_rows(facts, named), *_budget_row(facts.shares, named)]
         lines = [*_wrapped_warnings(facts.warnings, width), *laid_out([*rows, *_last_rows(release)], width)]

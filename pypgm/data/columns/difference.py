@@ -101,7 +101,7 @@ class Difference(Column):
 
     @property
     def earlier_labels(self) -> tuple[Label, ...] | None:
-        """Those of the spans."""
+        """Labels of the spans in releases of earlier versions."""
         return self.span.earlier_labels
 
     @property
