@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pypgm._synthesize import synthesize
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from pypgm.graphs.evidence import Evidence
+
+_OF_TYPES = frozenset({"drop", "ids", "outside", "person", "weight"})  # of `Schema.from_types` that no mechanism has
 
 
 class Synthesizer:
@@ -34,7 +36,8 @@ class Synthesizer:
     bounds : mapping of str to sequence, optional
         Instead of a schema: lowest and highest value, or all values, of the columns, as for `Schema.from_types`.
     **options
-        Further arguments of `pypgm.synthesize`, such as ``mechanism``, ``neighbours``, ``workload`` and ``budget``.
+        Further arguments of `pypgm.synthesize`, such as ``mechanism``, ``neighbours``, ``workload`` and ``budget``;
+        with bounds also ``drop``, ``ids``, ``person``, ``weight`` and ``outside`` of `Schema.from_types`.
 
     Attributes
     ----------
@@ -116,14 +119,19 @@ class Synthesizer:
             raise TypeError("fit takes one table: leave y out, and the target among the columns")
         known = self.schema
         if known is None and self.bounds is not None:
-            known = Schema.from_types(data, bounds=self.bounds)
+            known = Schema.from_types(data, self.bounds, **self._given(_OF_TYPES))
         return self._spend(data, known)
 
     def _spend(self, data: Frame, schema: SchemaLike | OpenSchema | None) -> Self:
         """Make the release of a table by a schema, with all parameters but those that the schema comes from."""
-        options = {name: value for name, value in self.get_params().items() if name not in self._of_schema}
-        self.release_ = synthesize(data, schema, **options)
+        by_types = self.schema is None and self.bounds is not None
+        apart = self._of_schema | (_OF_TYPES if by_types else frozenset())
+        self.release_ = synthesize(data, schema, **self._given(self.get_params().keys() - apart))
         return self
+
+    def _given(self, names: Collection[str]) -> dict[str, Any]:
+        """Return those of some parameters that were given."""
+        return {name: value for name, value in self.get_params().items() if name in names}
 
     def sample(
         self,

@@ -801,7 +801,8 @@ class Release(Released[Model_co]):
         Parameters
         ----------
         ledger : bool
-            Whether to add the measurements with their noise, the model and its estimate, and the law of each draw.
+            Whether to add all columns and losses, of which many are counted in the first 25 lines, the measurements
+            with their noise, the model and its estimate, and the law of each draw.
 
         Examples
         --------

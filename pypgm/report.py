@@ -14,7 +14,7 @@ from pypgm.data.columns.codebook import label_texts
 from pypgm.domain import Clique
 from pypgm.models.model import Model
 from pypgm.privacy.measured_lines import measured_lines
-from pypgm.reporting.words import many
+from pypgm.reporting.words import first_of, many
 
 if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pypgm.released import Released
 
 _CHUNK = 65536
+_NAMED = 4  # columns in a sentence, at most
 
 
 def warned_lines(release: Released) -> list[str]:
@@ -49,7 +50,12 @@ def uncounted_lines(model: ReleasedModel) -> list[str]:
     if not isinstance(model, Model) or model.recipe is None:
         return []
     names = [a for a in model.domain if model.basis((a,)) == "unknown"]
-    return [f"never counted: {escaped(', '.join(names))}: even shares, nothing is known"] if names else []
+    return [uncounted_text(names)] if names else []
+
+
+def uncounted_text(names: Sequence[str], *, whole: bool = False) -> str:
+    """Return a warning of attributes without a measurement, all by name or the first of them."""
+    return f"never counted: {escaped(first_of(names, None if whole else _NAMED))}: even shares, nothing is known"
 
 
 def unpaired_lines(release: Released) -> list[str]:

@@ -30,7 +30,9 @@ def add_to(commands: Verbs) -> None:
     info.add_argument("release", metavar="RELEASE", help="a file written by synth, or a model")
     info.add_argument("--ledger", action="store_true", help="what the budget was spent on, draw by draw")
     info.add_argument("--account", metavar="ACCOUNT", help="check the release against the account that paid for it")
-    info.add_argument("--model", action="store_true", help="the measurements with their noise, and the model's size")
+    info.add_argument(
+        "--model", action="store_true", help="all columns, the measurements with their noise, the model's size"
+    )
 
 
 def _info(arguments: argparse.Namespace) -> None:

@@ -50,7 +50,7 @@ from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.text import ledger_text, promise_rows, quality_rows, warning_lines
+from pypgm.reporting.text import ledger_text, lost_rows, promise_rows, quality_rows, warning_lines
 
 _DESCRIPTION = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
@@ -251,7 +251,7 @@ def _summary(arguments: argparse.Namespace, facts: Facts, synthetic: RecordTable
         *promise_rows(facts.release.promise),
         ("records", f"{synthetic.rows:,} synthetic, of {facts.records_text}"),
         *quality_rows(facts.quality, facts.as_values),
-        ("lost", "; ".join(facts.losses.sentences()) or "nothing: every value is as it was"),
+        *(lost_rows(facts.losses) or [("lost", "nothing: every value is as it was")]),
         ("files", f"{arguments.out}  the synthetic records"),
         ("", f"{kept}  the release, as public as they are: more records, any answer"),
         ("next", shlex.join(["pypgm", "compare", str(kept), arguments.table, *reading_options(arguments), "--unsafe"])),

@@ -18,7 +18,7 @@ from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.record_file import RecordFile
 from pypgm.reporting.sentences import Advice, advice_of, promised
-from pypgm.reporting.words import labels_of, many, percent
+from pypgm.reporting.words import labels_of, many, percent, reach_text
 
 _LABELS = 6  # values of a column that are named, at most
 _SIZES = ("n<1K", *(f"{a}<n<{b}" for a, b in (("1K", "10K"), ("10K", "100K"), ("100K", "1M"), ("1M", "10M"))))
@@ -205,7 +205,8 @@ def _errors(facts: Facts) -> Iterator[str]:
         yield f"- A pair of columns: {rounded(pairs)} points off on average."
     if quality.largest_error:
         (name,), records = quality.largest_error
-        yield f"- A count of one column: at most about ± {records:,.3g} records ({LEVEL_TEXT}), in {plain(name)}."
+        reach = f"± {reach_text(records)} records ({LEVEL_TEXT})"
+        yield f"- A count of one column: at most about {reach}, in {plain(name)}."
     yield from (f"- Not counted here: {plain(text)}." for text in quality.unknown_texts())
     yield ""
     yield (

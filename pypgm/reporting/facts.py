@@ -31,7 +31,7 @@ from pypgm.report import warned_lines
 from pypgm.reporting.as_values import AsValues, as_values, is_written_once
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares
-from pypgm.reporting.words import many, percent, records_text
+from pypgm.reporting.words import first_of, many, percent, records_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,13 +87,20 @@ class Losses(NamedTuple):
         """Number of records of each person that were kept at most; None where all were."""
         return next(iter(self.persons.values()), None)
 
-    def sentences(self) -> list[str]:
+    def sentences(self, most: int | None = None) -> list[str]:
         """Return the losses in words; everything else was kept.
+
+        Parameters
+        ----------
+        most : int, optional
+            Largest number of columns, or groups of like ones, that a sentence names; those that lost most come first.
 
         Examples
         --------
         >>> Losses({"age": "10 bins"}, {}, {"city": 0.253}, {"city": 16}, {}, ("name",)).sentences()
         ['coarsened: age (10 bins)', '"other": city (25 % of records; 16 values kept)', 'left out: name']
+        >>> Losses(dict.fromkeys("abcd", "10 bins"), {}, {}, {}, {}, ()).sentences(2)
+        ['coarsened: a, b and 2 more (10 bins)']
         """
         sentences = [
             f"records: at most {k:,} of each person, by {names}, were kept, and all counts are of these; how many were "
@@ -105,20 +112,21 @@ class Losses(NamedTuple):
             for name, k in self.weights.items()
         ]
         if self.coarsened:
-            sentences.append(f"coarsened: {_listed(self.coarsened)}")
+            sentences.append(f"coarsened: {_listed(self.coarsened, most)}")
         if self.heavy:
-            sentences.append(f"in one bin: {_listed(self.heavy)}: medians and means are coarse")
+            sentences.append(f"in one bin: {_listed(self.heavy, most)}: medians and means are coarse")
         if self.cut:
-            sentences.append(f"beyond their bounds: {_listed(self.cut)}")
+            sentences.append(f"beyond their bounds: {_listed(self.cut, most)}")
         if self.other:
             columns = {n: f"{percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
-            sentences.append(f'"other": {_listed(columns)}')
+            order = columns if most is None else sorted(columns, key=lambda name: -self.other[name])
+            sentences.append(f'"other": {_listed({name: columns[name] for name in order}, most)}')
         if self.missing:
-            sentences.append(_missing_text(self.missing))
+            sentences.append(_missing_text(self.missing, most))
         if self.made:
-            sentences.append(f"made anew: {_listed(self.made)}")
+            sentences.append(f"made anew: {_listed(self.made, most)}")
         if self.dropped:
-            sentences.append(f"left out: {', '.join(self.dropped)}")
+            sentences.append(f"left out: {first_of(self.dropped, most)}")
         return sentences
 
 
@@ -171,15 +179,16 @@ def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
     return {name: float(model.project(name).values[[*of]].sum()) / total for name, of in codes.items()}
 
 
-def _missing_text(shares: Mapping[str, float]) -> str:
-    """Return shares of missing values in words.
+def _missing_text(shares: Mapping[str, float], most: int | None = None) -> str:
+    """Return shares of missing values in words, of at most `most` columns.
 
     Examples
     --------
     >>> _missing_text({"job": 0.0213, "sex": 0.0})
     'missing (allowed by the schema; a few come from noise): job 2.1 %, sex 0 % of records'
     """
-    shown = ", ".join(f"{escaped(name)} {percent(share)}" for name, share in shares.items())
+    order = shares if most is None else sorted(shares, key=lambda name: -shares[name])
+    shown = first_of([f"{escaped(name)} {percent(shares[name])}" for name in order], most)
     return f"missing (allowed by the schema; a few come from noise): {shown} of records"
 
 
@@ -209,8 +218,14 @@ def _moved(column: Binned) -> str:
     return texts[column.outside]
 
 
-def _listed(columns: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} ({what})" for name, what in columns.items())
+def _listed(columns: Mapping[str, str], most: int | None) -> str:
+    """Return columns, those with the same text together; `most` limits the names of a text, and the texts."""
+    alike: dict[str, list[str]] = {}
+    for name, what in columns.items():
+        alike.setdefault(what, []).append(name)
+    texts = [f"{first_of(names, most)} ({what})" for what, names in alike.items()]
+    left = sum(map(len, [*alike.values()][len(texts[:most]) :]))
+    return ", ".join(texts[:most]) + (f" and {left:,} more" if left else "")
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,20 @@ from numpy.typing import NDArray
 from pypgm._base.clock import Clock
 from pypgm._base.student import REACH
 from pypgm._base.terminal import escaped
-from pypgm.domain import Clique, Domain, listed
+from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.files.stored_model import ReleasedModel
 from pypgm.intervals.counts import errors_by_truths
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, expectation
 from pypgm.models.model import Model
+from pypgm.report import uncounted_text
+from pypgm.reporting.words import first_of
 
 if TYPE_CHECKING:
     from pypgm.intervals.known import ReleaseErrors
 
+_NAMED = 2  # pairs in a warning, at most
 _TABLES = 4  # made-up tables from which errors are computed
 _TRUTHS = 20  # drawn true tables of a column
 _SLOW_TABLES = 2  # made-up tables where an estimate is slow
@@ -121,11 +124,12 @@ class Quality:
         known = self.of(kind).values()
         return sum(known) / len(known) if known else None
 
-    def unknown_texts(self) -> list[str]:
-        """Return the columns without a known error, and why, in words."""
+    def unknown_texts(self, most: int | None = None) -> list[str]:
+        """Return the columns without a known error, `most` by name, and why, in words."""
         uncounted = [c[0] for c in self.unknown("columns") if self.basis[c] == "unknown"]
-        texts = [f"never counted: {', '.join(uncounted)}: even shares, nothing is known"] if uncounted else []
-        return texts + [f'{name}: all values "other", nothing kept' for name in self.emptied]
+        texts = [uncounted_text(uncounted, whole=most is None)] if uncounted else []
+        emptied = f'{first_of(self.emptied, most)}: all values "other", nothing kept'
+        return [*texts, emptied] if self.emptied else texts
 
     def pairs_on(self, *bases: Basis) -> list[Clique]:
         """Return the pairs that were looked at and rest on one of some bases."""
@@ -237,7 +241,8 @@ def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
     if error >= uniform.mean():
         return ["nearly all of this release is noise; its answers say next to nothing"]
     if error >= independent.mean() and dependent:
-        related = f"of {len(pairs)} looked at, these are clearly related, but details are lost: {listed(dependent)}"
+        named = first_of(dependent, _NAMED)
+        related = f"of {len(pairs)} looked at, these are clearly related, but details are lost: {named}"
         return [f"for most pairs the noise hides any relation; {related}"]
     if error >= independent.mean():
         return ["relations between columns could not be measured: treat the columns as independent"]

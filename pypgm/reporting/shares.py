@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pypgm.reporting.words import percent
 
 _SIZES = {0: "counting all records", 1: "counting single columns", 2: "counting pairs of columns"}
 NOT_SPENT = "not spent"
+_OF_COLUMN = re.compile(r"(.*: )?finding the (bins|values) of ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,28 @@ def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement
     shares.sort(key=lambda share: -share.share)
     left = ledger.remaining() / limit
     return [*shares, Share(NOT_SPENT, left, ())] if left > Fraction(1, 10**6) else shares
+
+
+def purposes_alike(shares: Sequence[Share], most: int) -> list[tuple[str, Fraction]]:
+    """Return purposes with their shares, in which columns become one purpose where there are more than `most`.
+
+    Examples
+    --------
+    >>> bins = [Share(f"finding the bins of {name}", Fraction(1, 8), ()) for name in "abc"]
+    >>> [purpose for purpose, _ in purposes_alike(bins, 2)]
+    ['finding the bins of 3 columns']
+    """
+    alike: dict[str, list[Share]] = defaultdict(list)
+    for share in shares:
+        of_column = _OF_COLUMN.match(share.purpose)
+        alike[of_column[0] if of_column else share.purpose].append(share)
+    rows = []
+    for purpose, parts in alike.items():
+        if len(parts) > most:
+            rows.append((f"{purpose}{len(parts):,} columns", sum((p.share for p in parts), Fraction(0))))
+        else:
+            rows += [(part.purpose, part.share) for part in parts]
+    return sorted(rows, key=lambda row: (row[0] == NOT_SPENT, -row[1]))
 
 
 def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None = None) -> list[tuple[str, list[str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from pypgm._base.student import LEVEL_TEXT
@@ -45,6 +46,17 @@ def labels_of(domain: Domain, attribute: str, schema: Schema | None = None) -> l
     return [MISSING if (code,) == nulls else label_text(text) for code, text in enumerate(texts)]
 
 
+def reach_text(records: float) -> str:
+    """Return the ± of a count to three digits, whole from a thousand on.
+
+    Examples
+    --------
+    >>> reach_text(39.31), reach_text(5912.6)
+    ('39.3', '5,913')
+    """
+    return f"{records:,.0f}" if records >= 999.5 else f"{records:.3g}"
+
+
 def many(number: int, noun: str) -> str:
     """Return a number with its noun.
 
@@ -54,6 +66,19 @@ def many(number: int, noun: str) -> str:
     ('1 pair', '2,000 pairs')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_of(names: Sequence[str], most: int | None) -> str:
+    """Return names, or the first `most` of them and the number of the others.
+
+    Examples
+    --------
+    >>> first_of("abc", None), first_of("abcd", 2)
+    ('a, b, c', 'a, b and 2 more')
+    """
+    if most is None or len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most:,} more"
 
 
 def percent(share: float | Fraction) -> str:

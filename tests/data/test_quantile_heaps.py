@@ -161,6 +161,36 @@ def test_statements_that_do_not_fit(stated, problem):
         Schema.from_types(frame, {"age": (0, 99), "size": ["S", "L"]}, **stated)
 
 
+@pytest.mark.parametrize("heap", [0.0, -2.5, 3.0, 1e-9])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_heap_is_labelled_by_its_number(heap, is_first):
+    low = heap if is_first else heap - 1
+    behind = float(np.nextafter(heap, np.inf))
+    labels = Real(low, heap + 8, edges=[*([] if is_first else [heap]), behind, heap + 4]).labels
+    text, low_text, middle, high = (f"{x:g}" for x in (heap, low, heap + 4, heap + 8))
+    before = [] if is_first else [f"[{low_text}, {text})"]
+    assert list(labels) == [*before, text, f"({text}, {middle})", f"[{middle}, {high}]"]
+
+
+@pytest.mark.parametrize("decimals", [None, 2])
+def test_a_release_with_earlier_labels_of_heaps_loads(tmp_path, monkeypatch, decimals):
+    table = {"a": [0.0, 2.5, 7.25, 10.0] * 50, "b": ["x", "y"] * 100}
+    behind = 0.01 if decimals else 5e-324
+    schema = Schema({"a": Real(0, 10, edges=[behind, 5, 10], decimals=decimals, null=[""]), "b": ["x", "y"]})
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Real, "value_labels", Real.earlier_labels)
+        old = pypgm.synthesize(table, Schema.from_dict(schema.to_dict()), epsilon=9, delta=1e-9)
+        old.save(tmp_path / "old.pgm")
+    assert old.model.domain != schema.domain
+    release = pypgm.load(tmp_path / "old.pgm")
+    assert release.model.domain == old.model.domain
+    assert set(release.to_frame()["a"]) >= {0.0, 10.0}
+    assert release.query("b", {"a": 0.0}).values.shape == (2,)
+    assert "points off" in release.report()
+    with pytest.raises(ValueError, match="the schema is over"):
+        Schema({"a": Real(0, 10, edges=[behind, 6, 10]), "b": ["x", "y"]}).check_domain(old.model.domain)
+
+
 def test_a_bin_of_a_third_of_the_records_is_named_with_what_is_lost():
     """In the text of a release and, by the same words, on its page; a heap in a bin of its own is none."""
     values = np.where(np.arange(3000) % 10 < 9, 5.0, 90.0)

@@ -213,3 +213,16 @@ def test_names_of_other_formats_are_not_written(name, tmp_path):
         with pytest.raises(ValueError, match=r"a name of no format that is written here: \.csv, "):
             write(tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("values", [[12, 24, 36], [0.5, 1.5, 2.0, -3.0], [7.0, 8.0, 9.0], [3, 1, 2]])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_more_than_two_numbers_are_the_values_of_a_column(library, values):
+    frame = frame_of(library, {"term": values * 40})
+    schema = Schema.from_types(frame, {"term": values})
+    assert schema.columns["term"].values == tuple(values)
+    release = pypgm.synthesize(frame, schema, epsilon=100, delta=1e-9)
+    synthetic = release.to_frame()["term"].drop_nulls() if library == "polars" else release.to_frame()["term"].dropna()
+    assert set(synthetic.to_list()) == set(values)
+    with pytest.raises(ValueError, match="column 'term', row 0"):
+        Schema.from_types(frame, {"term": [100, 200, 300]}).encode(frame)

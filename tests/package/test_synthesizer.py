@@ -132,6 +132,20 @@ def test_no_parameter_hides_a_method_or_vanishes(name):
             call()
 
 
+def test_bounds_go_with_what_else_a_schema_from_types_takes():
+    table = PEOPLE | {"number": list(range(len(PEOPLE["age"]))), "note": ["x"] * len(PEOPLE["age"])}
+    bounds, stated = {"age": (0, 99), "sex": ["F", "M"]}, {"drop": ["note"], "ids": ["number"]}
+    how = {"mechanism": "mst", "iterations": 3}
+    made = pypgm.Synthesizer(20, 1e-9, bounds=bounds, **stated, **how).fit(table)
+    assert made.release_.schema == pypgm.Schema.from_types(table, bounds, **stated)
+    assert made.get_params() == {"epsilon": 20, "delta": 1e-9, "schema": None, "bounds": bounds, **stated, **how}
+    assert set(made.sample(5)) == {*PEOPLE, "number"}
+    with pytest.raises(TypeError, match="drop"):
+        pypgm.Synthesizer(20, 1e-9, schema=SCHEMA, **stated, **how).fit(PEOPLE)
+    with pytest.raises(ValueError, match=r"bounds of 'number', .*drop= leaves"):
+        pypgm.Synthesizer(20, 1e-9, bounds=bounds, **how).fit(table)
+
+
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [({"seed": 1}, TypeError), ({"epsilon": None}, TypeError), ({"mechanism": "best"}, ValueError)],

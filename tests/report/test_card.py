@@ -16,7 +16,7 @@ from pypgm.data import Categorical, Date, Integer, Real
 from pypgm.reporting.card import SPDX, Licence
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import rounded
-from pypgm.reporting.words import percent
+from pypgm.reporting.words import percent, reach_text
 
 NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=y>', "\x1b[2J\u202e", "a & b"]
 SCHEMA = pypgm.Schema(
@@ -87,7 +87,7 @@ def test_every_figure_of_a_card_is_the_releases(release, tmp_path):
     for figure in (
         f"{rounded(facts.quality.mean('columns'))} points off on average",
         f"{rounded(facts.quality.mean('pairs'))} points off on average",
-        f"{facts.quality.largest_error[1]:,.3g} records (90 %)",
+        f"{reach_text(facts.quality.largest_error[1])} records (90 %)",
         facts.records_text,
         release.digest,
         hashlib.sha256(content).hexdigest(),

@@ -15,6 +15,7 @@ import pypgm
 from pypgm import Domain, bayes, demo, mechanisms, plot
 from pypgm.cli import main
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.words import reach_text
 
 pytest.importorskip("jinja2")
 
@@ -56,7 +57,7 @@ def test_texts_and_json_name_the_level_of_each_reach(release):
         assert set(reaches) == {f" ({LEVEL})"}
     total = re.search(r"about [\d,]+ ± ([\d,]+)", release.report())
     assert number(total[1]) == round(REACH * release._known.total_stddev)
-    assert f"± {REACH * largest:,.3g} ({LEVEL}) records" in release.report()
+    assert f"± {reach_text(REACH * largest)} ({LEVEL}) records" in release.report()
 
 
 def test_the_page_has_the_errors_of_its_counts_and_names_their_level(release, tmp_path):

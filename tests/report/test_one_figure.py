@@ -18,7 +18,7 @@ from pypgm.data import Categorical, Integer
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.shares import ledger_lines
-from pypgm.reporting.words import percent
+from pypgm.reporting.words import percent, reach_text
 
 pytest.importorskip("jinja2")
 
@@ -152,7 +152,7 @@ def check_records(name, text, facts):
         assert number(records_said) == round(facts["records"]), name
     largest = facts["quality"] and facts["quality"]["largest_error"]
     for reach, column in re.findall(rf"largest error ± {NUMBER} \(90 %\) records, in a count of (\w+)", text):
-        assert (column, reach) == (largest["column"], f"{largest['records']:,.3g}"), name
+        assert (column, reach) == (largest["column"], reach_text(largest["records"])), name
 
 
 @pytest.mark.filterwarnings("ignore::pypgm.errors.WeakGuaranteeWarning", "ignore:aim never measures:UserWarning")

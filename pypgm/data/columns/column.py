@@ -146,6 +146,11 @@ class Column(ABC):
         """Labels of the codes of declared values; None where each code is its own label."""
 
     @property
+    def earlier_labels(self) -> tuple[Label, ...] | None:
+        """The labels of declared values in releases of earlier versions."""
+        return self.value_labels
+
+    @property
     def value_texts(self) -> list[str]:
         """Texts of those codes in a file."""
         return list(map(str, range(self.n_values) if self.value_labels is None else self.value_labels))

@@ -100,6 +100,11 @@ class Difference(Column):
         return self.span.value_labels
 
     @property
+    def earlier_labels(self) -> tuple[Label, ...] | None:
+        """Labels of the spans in releases of earlier versions."""
+        return self.span.earlier_labels
+
+    @property
     def other_label(self) -> str | None:
         """``other`` where differences beyond the bounds have a code of their own."""
         return self.span.other_label

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import operator
 import re
@@ -350,7 +351,22 @@ class Real(Numeric):
 
     @property
     def value_labels(self) -> tuple[Label, ...]:
-        """The bins."""
+        """The bins; one of a single number between edges is that number, and of doubles the next begins behind it."""
+        first, last = self.ends()
+        alone = [bool(self.edges) and bool(a == b) for a, b in zip(first, last, strict=True)]
+        behind = [not self.per_unit and a and not b for a, b in itertools.pairwise([False, *alone])]
+        points = [a for a, is_behind in zip(self._starts.tolist(), behind, strict=True) if not is_behind]
+        texts = iter(short_texts([*points, *([] if self._ends_in_heap else [float(self.high)])]))
+        opened: list[str] = []
+        for is_behind in behind:
+            opened.append(f"({opened[-1][1:]}" if is_behind else f"[{next(texts)}")
+        ends = [*(f"{start[1:]})" for start in opened[1:]), f"{next(texts, opened[-1][1:])}]"]
+        closed = zip(opened, ends, alone, strict=True)
+        return tuple(start[1:] if is_alone else f"{start}, {end}" for start, end, is_alone in closed)
+
+    @property
+    def earlier_labels(self) -> tuple[Label, ...]:
+        """The bins, with both ends of those of a single number."""
         texts = short_texts([*self._starts.tolist(), *([] if self._ends_in_heap else [float(self.high)])])
         texts += texts[-1:] if self._ends_in_heap else []
         ends = [*(f"{t})" for t in texts[1:-1]), f"{texts[-1]}]"]

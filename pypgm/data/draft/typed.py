@@ -161,7 +161,8 @@ def _column(
     if family == "bool":
         return {"kind": _KIND_OF[family]}, True
     given = listed_in_type.get(name) if known is None else known
-    if given is not None and family in {"text", "any", "category"}:
+    are_numbers = family in {"int", "float"} and known is not None and len(known) > 2
+    if given is not None and (are_numbers or family in {"text", "any", "category"}):
         return _listed(given, kind if known is None else ""), True
     if not family:
         return {"kind": _UNKNOWN}, False

@@ -453,9 +453,17 @@ class Schema(Declaration):
         self._relations.check_there()
 
     def check_domain(self, domain: Domain) -> None:
-        """Raise ``ValueError`` if a domain is not that of the schema."""
-        if domain != self.domain:
+        """Raise ``ValueError`` if a domain is not that of the schema, by its labels or those of earlier versions."""
+        if domain != self.domain and domain != self._earlier_domain():
             raise ValueError(f"the schema is over {self.domain!r}, the records are over {domain!r}")
+
+    def _earlier_domain(self) -> Domain:
+        """Return the domain with the labels that releases of earlier versions have."""
+        labels = dict(self.domain.labels)
+        for name, column in self.columns.items():
+            if column.earlier_labels != column.value_labels:
+                labels[name] = (*(column.earlier_labels or ()), *labels[name][column.n_values :])
+        return Domain(self.domain.attributes, self.domain.shape, labels)
 
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
         """Raise ``ValueError`` if records have a combination that a rule forbids."""
@@ -523,8 +531,9 @@ class Schema(Declaration):
             A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have only names.
         bounds : mapping of str to sequence
             Public knowledge: the lowest and the highest value of each column of numbers or dates; for texts and
-            categories, if it is known, a list of all. If there is no type, or that of texts, it follows from the
-            bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
+            categories, if it is known, a list of all, as more than two numbers are. If there is no type, or that of
+            texts, it follows from the bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts.
+            Booleans need none.
         null : bool or sequence of str
             Columns that are publicly known to have missing values; missing values in any other are refused.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
@@ -569,7 +578,9 @@ class Schema(Declaration):
         if missing:
             names = listed([repr(name) for name in missing])
             needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"
-            raise ValueError(f"a schema from types needs {needed}. Their draft, to be completed:\n{draft_text(draft)}")
+            others = "drop= leaves columns out, and ids= has those of numbers of records"
+            draft_of = f"Their draft, to be completed:\n{draft_text(draft)}"
+            raise ValueError(f"a schema from types needs {needed}; {others}. {draft_of}")
         return cls.from_dict(draft)
 
     @classmethod
