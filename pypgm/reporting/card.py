@@ -167,7 +167,7 @@ def _body(card: CardFacts) -> Iterator[str]:
     for i, sentence in enumerate(card.promised):
         yield from (f"**{plain(sentence)}**" if caveat and not i else plain(sentence), "")
     if release.account is not None:
-        account = "the account bounds what all releases of the table together may reveal"
+        account = "the account bounds what all releases from the real table together may reveal"
         yield from (f"It comes from the account {plain(release.account.text)}: {account}.", "")
     advice = card.advice
     for heading, sentences in (("What to use it for", advice.uses), ("What not to use it for", advice.limits)):

@@ -237,7 +237,8 @@ def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
     if error >= uniform.mean():
         return ["nearly all of this release is noise; its answers say next to nothing"]
     if error >= independent.mean() and dependent:
-        related = f"of {len(pairs)} looked at, these are clearly related, but details are lost: {listed(dependent)}"
+        number = f"only {len(dependent):,} {'is' if len(dependent) == 1 else 'are'}"
+        related = f"of {len(pairs):,} looked at, {number} clearly related, and details are lost: {listed(dependent)}"
         return [f"for most pairs the noise hides any relation; {related}"]
     if error >= independent.mean():
         return ["relations between columns could not be measured: treat the columns as independent"]
