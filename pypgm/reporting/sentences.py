@@ -99,16 +99,25 @@ def _firmness(promise: Promise) -> str:
 
 
 class Advice(NamedTuple):
-    """What to use a release for, and what not; nothing of the first where its errors are unknown."""
+    """What to use a release for, and what not; nothing of the first where its errors are unknown.
+
+    The last are notes for whoever makes the next release.
+    """
 
     uses: tuple[str, ...]
     limits: tuple[str, ...]
+    for_maker: tuple[str, ...]
 
 
 def advice_of(facts: Facts) -> Advice:
     """Return what to use a release for, and what not."""
     known = reliance_of(facts)
-    return Advice(tuple(_uses(facts, known)), tuple(_limits(facts, known)))
+    return Advice(tuple(_uses(facts, known)), tuple(_limits(facts, known)), _NEXT if known.hardly else ())
+
+
+_NEXT = (
+    "For the maker of the release: rules of the schema keep rare combinations that are impossible out of the next one.",
+)
 
 
 def _uses(facts: Facts, known: Reliance) -> Iterator[str]:
@@ -117,7 +126,10 @@ def _uses(facts: Facts, known: Reliance) -> Iterator[str]:
         yield "Each column by itself: shares, and totals of groups that are not small."
     if known.counted:
         named = f"{'; '.join(known.counted)} points off{more(known.n_counted, known.counted)}"
-        yield f"Pairs of columns that were counted together: {named}."
+        yield f"Relations of pairs that were counted together: {named}."
+    if known.unclear:
+        named = f"{'; '.join(known.unclear)}{more(known.n_unclear, known.unclear)}"
+        yield f"That these pairs, counted together, have no relation stronger than the noise: {named}."
     if known.implied:
         named = f"{'; '.join(known.implied)}{more(known.n_implied, known.implied)}"
         yield f"With care, pairs whose relation follows from others: {named}."
@@ -132,7 +144,7 @@ def _limits(facts: Facts, known: Reliance) -> Iterator[str]:
             "kept, and every count is of these. People with more records weigh less than in the real table."
         )
     if least := _least(quality):
-        yield f"Small groups: {_small(least)} is mostly noise, and so is any count not much larger than its ±."
+        yield f"Small groups: {_small(least)} is mostly noise."
     guessed = [] if quality is None else [p for p in quality.pairs_on("unmeasured") if not quality.reason(p)]
     if quality is not None and guessed:
         text = (
@@ -150,10 +162,8 @@ def _limits(facts: Facts, known: Reliance) -> Iterator[str]:
     if known.changed:
         yield f"Single values where they changed most: {'; '.join(known.changed)}."
     if known.hardly:
-        yield (
-            f"Combinations with hardly any records may still be drawn: {'; '.join(known.hardly)}. If they are "
-            "impossible, forbid them by rules of the schema before the next release."
-        )
+        named = "; ".join(known.hardly)
+        yield f"Rare combinations: those in the synthetic records may come from noise alone, such as {named}."
 
 
 def _small(least: list[int | None]) -> str:

@@ -35,7 +35,7 @@ _DIGITS = 16  # of a digest that are shown: two files in 10^19 agree in them by 
 _LABELS = 6  # of a column, at most
 _LAWS = 20  # below each purpose in a summary, at most
 _NAMED = 4  # columns with the largest errors that are named
-_POINTS = "points: % of records to change to match the table, estimated from the release alone"
+_POINTS = "points: % of records to change to match the real table, by the release alone"
 
 
 def release_lines(facts: Facts, width: int = WIDEST, *, model: bool = False, ledger: bool = False) -> list[str]:
