@@ -105,7 +105,9 @@ class Released(Shown, Stored, Generic[Model_co]):
     @property
     def promise(self) -> Promise:
         """Promise of the release: the protected unit and any missing protection; every view begins with it."""
-        return Promise.of(self.ledger, self.privacy.sentence, [self.schema], self.not_private)
+        return Promise.of(
+            self.ledger, self.privacy.sentence, [self.schema], self.not_private, self.privacy.assumption()
+        )
 
     @property
     def guarantee(self) -> str:

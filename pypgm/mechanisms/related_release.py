@@ -167,12 +167,17 @@ class RelatedRelease(Shown):
         people, person = self.parents.privacy.records_per_person, self.parents.privacy.person
         parents = f"{people} parent{'' if people == 1 else 's'}{' kept' if person else ''}"
         who = f"any one person ({known_by(person)}at most {parents})" if person or people > 1 else "any one parent"
-        return f"whether {who}, with all their children (at most {self.max_children} kept), is in the tables at all"
+        return (
+            f"whether {who}, with all their children (at most {self.max_children} kept), is in the real tables at all"
+        )
 
     @property
     def promise(self) -> Promise:
         """Promise for both tables together, protected and not, which every view states first."""
-        return Promise.of(self.ledger, self.protects, [self.parents.schema, self.children.schema])
+        schemas = [self.parents.schema, self.children.schema]
+        return Promise.of(
+            self.ledger, self.protects, schemas, assumes=self.parents.privacy.assumption("the real table of parents")
+        )
 
     def report(self, *, ledger: bool = False) -> str:
         """Return the protected unit, the use of the budget, and the quality of each table as text.

@@ -34,18 +34,21 @@ class Promise:
         The reason why nobody is protected; empty if people are.
     drafted : tuple of str
         Warnings about facts taken from the records before anything was charged: `Schema.draft_warning`.
+    assumes : str
+        What the promise takes for granted about the records, such as `Privacy.assumption`.
 
     Examples
     --------
-    >>> print(Promise(Budget(epsilon=1, delta="0.01"), "whether any one record is in the table at all").sentence)
+    >>> print(Promise(Budget(epsilon=1, delta="0.01"), "whether any one record is in the real table at all").sentence)
     Hardly anybody is protected: delta 0.01 lets a release show one person in 100 as they are; otherwise whether any \
-one record is in the table at all
+one record is in the real table at all
     """
 
     budget: Budget
     protects: str
     not_private: str = ""
     drafted: tuple[str, ...] = ()
+    assumes: str = ""
 
     @classmethod
     def of(
@@ -54,10 +57,11 @@ one record is in the table at all
         protects: str,
         schemas: Iterable[Schema | OpenSchema | None] = (),
         not_private: str = "",
+        assumes: str = "",
     ) -> Promise:
         """Return the promise of a ledger, for records of these schemas."""
         drafted = dict.fromkeys(schema.draft_warning for schema in schemas if schema is not None)
-        return cls(ledger.budget, protects, not_private or ledger.not_private, tuple(filter(None, drafted)))
+        return cls(ledger.budget, protects, not_private or ledger.not_private, tuple(filter(None, drafted)), assumes)
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -187,3 +191,17 @@ def chances(budget: Budget) -> tuple[int, int] | None:
         return None
     low = math.floor(100 / (1 + factor))
     return low, 100 - low
+
+
+def rare_chance(budget: Budget) -> float | None:
+    """Return the largest percentage that a chance of 1 % may become, rounded up; None where `chances` is.
+
+    Examples
+    --------
+    >>> rare_chance(Budget(epsilon=1, delta=1e-9))
+    2.8
+    """
+    factor = odds(budget)
+    if factor is None or factor > _MAX_CHANCE_FACTOR:
+        return None
+    return math.ceil(1000 * factor / (99 + factor) - 1e-9) / 10

@@ -94,13 +94,13 @@ class Privacy:
         Examples
         --------
         >>> Privacy().sentence
-        'whether any one record is in the table at all'
+        'whether any one record is in the real table at all'
         >>> Privacy("replace", 2).sentence
         'what the records of any one person (at most 2 records) hold; how many records there are is public'
         >>> Privacy("add-remove", 2, ["NHS Number"]).sentence
-        "whether any one person (known by 'NHS Number', at most 2 records kept) is in the table at all"
+        "whether any one person (known by 'NHS Number', at most 2 records kept) is in the real table at all"
         >>> Privacy("add-remove", 50, weight="w").sentence
-        "whether any one record (weighted by 'w', counted at most 50 times) is in the table at all"
+        "whether any one record (weighted by 'w', counted at most 50 times) is in the real table at all"
         """
         k = self.records_per_person
         records = f"{k} record{'' if k == 1 else 's'}{' kept' if self.person else ''}"
@@ -110,7 +110,38 @@ class Privacy:
         if self.total_is_public:
             what = f"what the records of {unit} hold" if self.is_of_people else f"what {unit} holds"
             return f"{what}; how many records there are is public"
-        return f"whether {unit} is in the table at all"
+        return f"whether {unit} is in the real table at all"
+
+    def assumption(self, table: str = "the real table") -> str:
+        """Return what the promise takes for granted about the people in the records, in a sentence for them.
+
+        Parameters
+        ----------
+        table : str
+            The table that holds one record or several of each person.
+
+        Examples
+        --------
+        >>> print(Privacy("replace", 2).assumption())
+        It assumes that each person has at most 2 records in the real table, which its owner must ensure; for a person \
+with more it is weaker.
+        >>> print(Privacy("add-remove", 2, ["NHS Number"]).assumption())
+        It assumes that 'NHS Number' tells persons apart, which the owner of the real table must ensure; for a person \
+who has several it is weaker.
+        >>> print(Privacy().assumption())
+        It is about single records; for a person with several in the real table it is weaker.
+        """
+        if self.person:
+            names = " and ".join(map(repr, self.person))
+            ensured = f"which the owner of {table} must ensure"
+            return f"It assumes that {names} tells persons apart, {ensured}; for a person who has several it is weaker."
+        if not self.is_of_people:
+            return f"It is about single records; for a person with several in {table} it is weaker."
+        k = self.records_per_person
+        return (
+            f"It assumes that each person has at most {k} record{'' if k == 1 else 's'} in {table}, which its "
+            "owner must ensure; for a person with more it is weaker."
+        )
 
     def copy(self) -> Privacy:
         """Return a copy of the relation, checked again, which nobody else can change."""

@@ -169,12 +169,14 @@ def _body(card: CardFacts) -> Iterator[str]:
     for i, sentence in enumerate(card.promised):
         yield from (f"**{plain(sentence)}**" if caveat and not i else plain(sentence), "")
     if release.account is not None:
-        account = "the account bounds what all releases of the table together may reveal"
+        account = "the account bounds what all releases from the real table together may reveal"
         yield from (f"It comes from the account {plain(release.account.text)}: {account}.", "")
     advice = card.advice
     for heading, sentences in (("What to use it for", advice.uses), ("What not to use it for", advice.limits)):
         if sentences:
             yield from (f"## {heading}", "", *(f"- {plain(sentence)}" for sentence in sentences), "")
+    for note in advice.for_maker:
+        yield from (plain(note), "")
     yield from ("## Expected errors", "", *_errors(facts), "")
     yield from ("## Columns", "", *_columns(card), "")
     yield from ("## What was lost", "")
@@ -202,7 +204,8 @@ def _errors(facts: Facts) -> Iterator[str]:
     if columns is not None and values is not None and rounded(values.mean) != rounded(columns):
         yield f"- Its values, with what “other” and bins lose: {rounded(values.mean)} points off on average."
     if pairs is not None:
-        yield f"- A pair of columns: {rounded(pairs)} points off on average."
+        parts = quality.means_by_basis()
+        yield f"- A pair of columns: {rounded(pairs)} points off on average{f' ({parts})' if parts else ''}."
     if quality.largest_error:
         (name,), records = quality.largest_error
         reach = f"± {reach_text(records)} records ({LEVEL_TEXT})"

@@ -238,7 +238,7 @@ def _axis(parts: Sequence[NDArray[np.intp]], starts: NDArray[np.float64] | None)
 def _named(part: NDArray[np.intp], labels: Sequence[str], *, is_histogram: bool) -> str:
     """Return the label of values that have one bar."""
     if len(part) > 1 and not is_histogram:
-        return f"{len(part):,} other values"
+        return f"{len(part):,} values not shown"
     first, last = labels[int(part[0])], labels[int(part[-1])]
     return first if len(part) == 1 else f"{first} to {last}"
 

@@ -261,14 +261,19 @@ class Facts:
         return " ".join(part for part in (self.release.mechanism, "of pypgm", self.release.version) if part)
 
     @property
-    def records_text(self) -> str:
-        """Number of real records in words, with its ± where the measurements are known."""
+    def total_reach(self) -> float:
+        """The ± of the number of real records, where it is noisy and the measurements are known; otherwise NaN."""
         model, is_public = self.release.model, self.release.privacy.total_is_public
-        reach = math.nan
         if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
             known = self.release._known
-            reach = math.nan if known is None else REACH * known.total_stddev
-        return records_text(model.total, is_public=is_public, reach=reach, **self._counted)
+            return math.nan if known is None else REACH * known.total_stddev
+        return math.nan
+
+    @property
+    def records_text(self) -> str:
+        """Number of real records in words, with its ± where the measurements are known."""
+        is_public = self.release.privacy.total_is_public
+        return records_text(self.release.model.total, is_public=is_public, reach=self.total_reach, **self._counted)
 
     @property
     def _counted(self) -> dict[str, Any]:

@@ -141,6 +141,7 @@ def _part(part: Part) -> dict[str, Any]:
         "made_by": facts.made_by,
         "digest": release.digest,
         "records": release.model.total,
+        "reach": facts.total_reach if math.isfinite(facts.total_reach) else None,
         "is_public": release.privacy.total_is_public,
         "warnings": facts.remarks,
         "quality": quality,
@@ -179,11 +180,14 @@ def _column(part: Part, name: str) -> dict[str, Any]:
     real = None if part.unsafe_data is None else part.unsafe_data.project(name).datavector()
     is_ordinal = _is_ordinal(schema, domain, name)
     places = _places(schema, name)
-    picture: Bars = bars(name, labels_of(domain, name, schema), counts, errors, real, is_ordinal=is_ordinal, **places)
+    labels = labels_of(domain, name, schema)
+    if schema is not None and (merged := schema.columns[name].other_code) is not None:
+        labels[merged] += " (merged)"
+    picture: Bars = bars(name, labels, counts, errors, real, is_ordinal=is_ordinal, **places)
     lost = facts.losses
     notes = [*([f"coarsened: {lost.coarsened[name]}"] if name in lost.coarsened else [])]
     if name in lost.other:
-        notes.append(f"{percent(lost.other[name])} became “other”; {many(lost.kept[name], 'value')} kept")
+        notes.append(f"{percent(lost.other[name])} merged into “other”; {many(lost.kept[name], 'value')} kept")
     if quality is not None and quality.basis[name,] == "unknown":
         notes.append("even shares, nothing is known")
     if name in lost.cut:

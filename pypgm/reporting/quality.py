@@ -35,6 +35,7 @@ _SLOW_TABLES = 2  # made-up tables where an estimate is slow
 _QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is repeated only twice, above the second never
 _PAIRS = 1000  # that are looked at, evenly spaced among all; all pairs of 45 columns
 _CELLS = 3 * 10**6  # of all pairs together, at most
+_CLEAR = 2  # errors that a clearly related pair is from independence, at least
 
 Kind = Literal["columns", "pairs"]
 
@@ -114,6 +115,11 @@ class Quality:
         """Return the error of a column or pair in points, if it is known."""
         return None if self.reason(clique) else 100 * float(self.tables[:, self.cliques.index(clique)].mean())
 
+    def is_clear(self, pair: Clique) -> bool:
+        """Return whether a pair with a known error is clearly related: noise alone would hardly put it so far."""
+        far = self.far(pair)
+        return far is not None and _CLEAR * far < 100 * distances_of(self.answers[pair])[1]
+
     def shown(self, clique: Clique) -> str:
         """Return the points that a clique is off as text, or why they are unknown."""
         far = self.far(clique)
@@ -123,6 +129,15 @@ class Quality:
         """Return the mean points of the columns, or pairs that were looked at, with a known error."""
         known = self.of(kind).values()
         return sum(known) / len(known) if known else None
+
+    def means_by_basis(self) -> str:
+        """Return the mean points of pairs that were counted together and of the others in words, if there are both."""
+        points, counted = self.of("pairs"), self.pairs_on("measured", "merged")
+        means = [[p for c, p in points.items() if (c in counted) == wanted] for wanted in (True, False)]
+        if not all(means):
+            return ""
+        together, others = (rounded(sum(each) / len(each)) for each in means)
+        return f"{together} where the two were counted together, {others} where they were not"
 
     def unknown_texts(self, most: int | None = None) -> list[str]:
         """Return the columns without a known error, `most` by name, and why, in words."""
@@ -237,12 +252,13 @@ def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
     uniform, independent = np.transpose([distances_of(table) for table, _ in pairs])
     error = float(np.mean([e for _, e in pairs]))
     seen = zip(pairs, independent, strict=True)
-    dependent = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
+    dependent = [escaped(" and ".join(table.domain)) for (table, e), far in seen if _CLEAR * e < far]
     if error >= uniform.mean():
         return ["nearly all of this release is noise; its answers say next to nothing"]
     if error >= independent.mean() and dependent:
         named = first_of(dependent, _NAMED)
-        related = f"of {len(pairs)} looked at, these are clearly related, but details are lost: {named}"
+        number = f"only {len(dependent):,} {'is' if len(dependent) == 1 else 'are'}"
+        related = f"of {len(pairs):,} looked at, {number} clearly related, and details are lost: {named}"
         return [f"for most pairs the noise hides any relation; {related}"]
     if error >= independent.mean():
         return ["relations between columns could not be measured: treat the columns as independent"]

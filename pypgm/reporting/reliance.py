@@ -31,12 +31,14 @@ class Reliance:
     Attributes
     ----------
     counted : tuple of str
-        Pairs that were counted together, the most exact first, with their points.
+        Pairs that were counted together and are clearly related, the most exact first, with their points.
+    unclear : tuple of str
+        Other pairs that were counted together: noise hides how they are related, or they are not.
     unrelated : tuple of str
         Pairs that were not counted together, and are about independent in the release.
     implied : tuple of str
         Pairs that were not counted together, and are related as far as follows from others.
-    n_counted, n_unrelated, n_implied : int
+    n_counted, n_unclear, n_unrelated, n_implied : int
         Numbers of all such pairs; those are the first few.
     changed : tuple of str
         Columns whose values change most on their way into the records, with their points and the reason.
@@ -45,9 +47,11 @@ class Reliance:
     """
 
     counted: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
     unrelated: tuple[str, ...] = ()
     implied: tuple[str, ...] = ()
     n_counted: int = 0
+    n_unclear: int = 0
     n_unrelated: int = 0
     n_implied: int = 0
     changed: tuple[str, ...] = ()
@@ -67,15 +71,19 @@ def reliance_of(facts: Facts) -> Reliance:
         return Reliance()
     far = quality.of("pairs")
     counted = [p for p in list(far)[::-1] if quality.basis[p] in {"measured", "merged"}]
+    related = [p for p in counted if quality.is_clear(p)]
+    unclear = [p for p in counted if not quality.is_clear(p)]
     guessed = sorted((p for p in far if quality.basis[p] == "unmeasured"), key=facts.release.model.domain.size)
     unrelated = [p for p in guessed if distances_of(quality.answers[p])[1] < _RELATED]
     implied = [p for p in guessed if p not in set(unrelated)]
     combinations = sorted(_hardly(facts, quality, counted), reverse=True)
     return Reliance(
-        counted=tuple(f"{' and '.join(p)} ({rounded(far[p])})" for p in counted[:_LISTED]),
+        counted=tuple(f"{' and '.join(p)} ({rounded(far[p])})" for p in related[:_LISTED]),
+        unclear=tuple(" and ".join(p) for p in unclear[:_LISTED]),
         unrelated=tuple(" and ".join(p) for p in unrelated[:_LISTED]),
         implied=tuple(" and ".join(p) for p in implied[:_LISTED]),
-        n_counted=len(counted),
+        n_counted=len(related),
+        n_unclear=len(unclear),
         n_unrelated=len(unrelated),
         n_implied=len(implied),
         changed=tuple(_changed(facts)),
@@ -117,7 +125,7 @@ def _changed(facts: Facts) -> Iterator[str]:
         if noise is not None and points < 2 * noise:
             why = "by noise"
         elif name in lost.other and name not in lost.coarsened:
-            why = f"{percent(lost.other[name])} became “other”"
+            why = f"{percent(lost.other[name])} merged into “other”"
         elif name in lost.coarsened:
             why = f"drawn anew within {lost.coarsened[name]}"
         else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pypgm.privacy.promise import budget_text, chances, odds_text, weakness
+from pypgm.privacy.promise import budget_text, chances, odds_text, rare_chance, weakness
 from pypgm.reporting.reliance import more, reliance_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MOST_GOOD = 0.5
 
 
 def promised(promise: Promise, source: str, *, is_public: bool = True) -> tuple[str, ...]:
-    """Return a promise in words: what is protected, how firmly, that all may read it, and what is not promised.
+    """Return a promise in words: what is protected, on what assumption, how firmly, for whom, and what is not promised.
 
     Caveats come before these sentences, and of a release that protects nobody there are none but the last two.
 
@@ -39,13 +39,14 @@ def promised(promise: Promise, source: str, *, is_public: bool = True) -> tuple[
 
     Examples
     --------
-    >>> from pypgm import Budget
+    >>> from pypgm import Budget, Privacy
     >>> from pypgm.privacy.promise import Promise
-    >>> promise = Promise(Budget(epsilon=1), "whether any one record is in the table at all")
+    >>> promise = Promise(Budget(epsilon=1), Privacy().sentence)
     >>> what, firm, *_ = promised(promise, "this page")
     >>> print(firm)
     How firm that is: this fact changes the odds of any conclusion at most 2.8-fold \
-(epsilon 1.0). Something thought to be 50 % likely could come to look between 26 and 74 % likely, no further.
+(epsilon 1.0). Something thought to be 50 % likely could come to look between 26 and 74 % likely, and \
+something thought to be 1 % likely at most 2.8 % likely, no further.
     """
     budget = promise.budget
     if promise.not_private:
@@ -55,20 +56,24 @@ def promised(promise: Promise, source: str, *, is_public: bool = True) -> tuple[
     else:
         begin = "Otherwise, from" if promise.caveats else "From"
         what = (
-            f"{begin} the synthetic records, {source} and anything computed from them, nobody can be sure "
-            f"{promise.protects}, whatever else they know."
+            f"{begin} the synthetic records, {source} and anything computed from them, nobody can become "
+            f"sure {promise.protects}, however much they knew before."
         )
     open_to_all = () if promise.caveats or not is_public else (_OPEN_TO_ALL.format(source=source),)
-    return what, _firmness(promise), *open_to_all, _NOT_PROMISED
+    assumes = (promise.assumes,) if promise.assumes else ()
+    return what, *assumes, _firmness(promise), *open_to_all, _NOT_PROMISED
 
 
 _OPEN_TO_ALL = (
-    "It holds whoever reads the synthetic records and {source}, now or later: they may be published as far as privacy "
-    "is concerned, if the owner of the real table accepts a promise of this strength."
+    "It holds whoever reads the synthetic records and {source}, now or later: as far as privacy is concerned, they may "
+    "be published if the owner of the real table accepts a promise of this strength. Law, contracts and the approval "
+    "of an ethics board are matters of their own, which it does not cover."
 )
 _NOT_PROMISED = (
-    "Not promised: that nothing can be learned about people in general. Facts about groups, such as that a job pays "
-    "well, are what the data are for, and hold of a person whether or not this person's record was used."
+    "Not promised: that nothing can be learned about people in general. Facts about groups, such as how common a value "
+    "is among them, are what the synthetic records are for, and hold of a person whether or not this person's record "
+    "was used. Families and other groups of persons together are not protected as firmly as one person. If there are "
+    "several releases from the same real table, what they may reveal adds up."
 )
 
 
@@ -83,23 +88,30 @@ def _firmness(promise: Promise) -> str:
     if likely:
         unless = f" (except with a probability of about {delta:.2g}, δ)" if delta else ""
         low, high = likely
-        return f"{text} Something thought to be 50 % likely could come to look between {low} and {high} % likely, " + (
-            f"no further{unless}."
+        return (
+            f"{text} Something thought to be 50 % likely could come to look between {low} and {high} % likely, and "
+            f"something thought to be 1 % likely at most {rare_chance(budget):g} % likely, no further{unless}."
         )
     return f"{text} This fails with a probability of about {delta:.2g} (δ)." if delta else text
 
 
 class Advice(NamedTuple):
-    """Uses of a release, none where its errors are unknown, and what not to use it for."""
+    """Uses of a release, none where its errors are unknown, what not to use it for, and notes for its maker."""
 
     uses: tuple[str, ...]
     limits: tuple[str, ...]
+    for_maker: tuple[str, ...]
 
 
 def advice_of(facts: Facts) -> Advice:
     """Return what to use a release for, and what not."""
     known = reliance_of(facts)
-    return Advice(tuple(_uses(facts, known)), tuple(_limits(facts, known)))
+    return Advice(tuple(_uses(facts, known)), tuple(_limits(facts, known)), _NEXT if known.hardly else ())
+
+
+_NEXT = (
+    "For the maker of the release: rules of the schema keep rare combinations that are impossible out of the next one.",
+)
 
 
 def _uses(facts: Facts, known: Reliance) -> Iterator[str]:
@@ -108,7 +120,10 @@ def _uses(facts: Facts, known: Reliance) -> Iterator[str]:
         yield "Each column by itself: shares, and totals of groups that are not small."
     if known.counted:
         named = f"{'; '.join(known.counted)} points off{more(known.n_counted, known.counted)}"
-        yield f"Pairs of columns that were counted together: {named}."
+        yield f"Relations of pairs that were counted together: {named}."
+    if known.unclear:
+        named = f"{'; '.join(known.unclear)}{more(known.n_unclear, known.unclear)}"
+        yield f"That these pairs, counted together, have no relation stronger than the noise: {named}."
     if known.implied:
         named = f"{'; '.join(known.implied)}{more(known.n_implied, known.implied)}"
         yield f"With care, pairs whose relation follows from others: {named}."
@@ -116,14 +131,14 @@ def _uses(facts: Facts, known: Reliance) -> Iterator[str]:
 
 def _limits(facts: Facts, known: Reliance) -> Iterator[str]:
     quality, at_most = facts.quality, facts.losses.at_most
-    yield "Single records: none describes a real person; any resemblance is chance."
+    yield "Single records: none describes a real person. By chance one may equal a real one; nobody can tell from it."
     if at_most:
         yield (
             f"How many records the real table has, in all or of one person: at most {at_most:,} of each person were "
             "kept, and every count is of these. People with more records weigh less than in the real table."
         )
     if least := _least(quality):
-        yield f"Small groups: {_small(least)} is mostly noise, and so is any count not much larger than its ±."
+        yield f"Small groups: {_small(least)} is mostly noise."
     guessed = [] if quality is None else [p for p in quality.pairs_on("unmeasured") if not quality.reason(p)]
     if quality is not None and guessed:
         text = (
@@ -132,7 +147,7 @@ def _limits(facts: Facts, known: Reliance) -> Iterator[str]:
         text += ": how they depend is a guess."
         if known.unrelated:
             named = f"{'; '.join(known.unrelated)}{more(known.n_unrelated, known.unrelated)}"
-            text += f" {named} are not related in this table, whether or not they are in reality."
+            text += f" {named} are not related in the synthetic records, whether or not they are in the real table."
         yield text
     yield (
         "Three and more columns at once, unless they follow from pairs: effects of three columns together are mostly "
@@ -141,10 +156,8 @@ def _limits(facts: Facts, known: Reliance) -> Iterator[str]:
     if known.changed:
         yield f"Single values where they changed most: {'; '.join(known.changed)}."
     if known.hardly:
-        yield (
-            f"Combinations with hardly any records may still be drawn: {'; '.join(known.hardly)}. If they are "
-            "impossible, forbid them by rules of the schema before the next release."
-        )
+        named = "; ".join(known.hardly)
+        yield f"Rare combinations: those in the synthetic records may come from noise alone, such as {named}."
 
 
 def _small(least: list[int | None]) -> str:

@@ -39,7 +39,7 @@ _NAMED = 4  # columns that are named together, at most; fewer where the report i
 _LINES = 25  # of a report as wide as `WIDEST`, at most, unless single names are very long
 _MAX_COLUMNS = 5  # columns that all stand in the table of a report
 _OF_TABLE = 10  # lines on the columns of each of several tables, at most
-_POINTS = "points: % of records to change to match the table, estimated from the release alone"
+_POINTS = "points: % of records to change to match the real table, by the release alone"
 
 
 def release_lines(facts: Facts, width: int = WIDEST, *, model: bool = False, ledger: bool = False) -> list[str]:

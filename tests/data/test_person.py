@@ -285,7 +285,7 @@ def test_the_column_is_read_and_never_published(tmp_path):
     again = pypgm.load(tmp_path / "r.pgm")
     assert again.schema.person == Person("id", 2)
     assert again.privacy.sentence == (
-        "whether any one person (known by 'id', at most 2 records kept) is in the table at all"
+        "whether any one person (known by 'id', at most 2 records kept) is in the real table at all"
     )
     made = pypgm.Schema({**DOMAIN, "id": pypgm.data.Id("N{:03}")}, person={"column": "id", "at_most": 2})
     data = pypgm.synthesize(raw, made, epsilon=1, delta=1e-9).synthetic_data(rng=0)

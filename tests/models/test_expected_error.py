@@ -375,7 +375,7 @@ SIX = Domain({f"x{i}": 6 for i in range(6)})
         (
             1,
             50.0,
-            "for most pairs the noise hides any relation; of 15 looked at, these are clearly related",
+            "for most pairs the noise hides any relation; of 15 looked at, only 1 is clearly related",
         ),
         (5, 3.0, None),
     ],

@@ -63,7 +63,7 @@ def test_texts_and_json_name_the_level_of_each_reach(release):
 def test_the_page_has_the_errors_of_its_counts_and_names_their_level(release, tmp_path):
     release.report_html(tmp_path / "page.html")
     source = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"whiskers and ± hold {LEVEL} of counts" in Page(source).text
+    assert f"lies within its ± (the whisker) in {LEVEL} of cases" in Page(source).text
     errors = Facts(release).quality.errors
     shown = [number(reach) for reach in re.findall(r'class="quiet">± ([\d,]+)</span>', source)]
     expected = [round(REACH * error) for a in release.model.domain for error in errors[a,].datavector()]

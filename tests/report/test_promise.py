@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import math
 import re
 
 import numpy as np
@@ -15,7 +16,7 @@ from html_page import Page
 import pypgm
 from pypgm import Budget, bayes, cli, mechanisms, mrf
 from pypgm.data import Integer
-from pypgm.privacy.promise import Promise, weakness
+from pypgm.privacy.promise import Promise, chances, rare_chance, weakness
 
 pytest.importorskip("jinja2")
 
@@ -262,8 +263,8 @@ def test_a_page_says_of_no_weak_budget_that_nobody_can_tell(tmp_path):
         table = pypgm.PrivateTable(data, None, pypgm.Ledger(budget))
         mechanisms.mwem(table, workload=1, rounds=1).report_html(tmp_path / "page.html")
         text = Page((tmp_path / "page.html").read_text(encoding="utf-8")).text
-        assert ("nobody can be sure" in text) == (not weakness(budget))
-        assert re.search(r"(protects|be sure) whether any one record is in the table at all", text)
+        assert ("nobody can become sure" in text) == (not weakness(budget))
+        assert re.search(r"(protects|become sure) whether any one record is in the real table at all", text)
 
 
 def test_pictures_of_a_budget_say_it(tmp_path):
@@ -273,3 +274,34 @@ def test_pictures_of_a_budget_say_it(tmp_path):
     for spent in (seeded, seeded.ledger):
         for draw in (pypgm.plot.budget, pypgm.plot.privacy):
             assert draw(spent).get_title(loc="left").startswith("This release protects nobody")
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 3, 3.8])
+def test_a_rare_suspicion_stays_below_its_bound(epsilon):
+    """Bayes' rule with the largest likelihood ratio, e^epsilon, on either side of what is said."""
+    budget = Budget(epsilon=epsilon)
+    for before, most in ((0.5, chances(budget)[1]), (0.01, rare_chance(budget))):
+        ratio = math.exp(epsilon) * before / (1 - before)
+        after = 100 * ratio / (1 + ratio)
+        assert after <= most <= 1.1 * after + 1
+    assert chances(Budget(epsilon=5)) is rare_chance(Budget(epsilon=5)) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "It is about single records"),
+        ({"records_per_person": 1}, "It assumes that each person has at most 1 record in the real table"),
+        ({"person": {"column": "id", "at_most": 2}}, "It assumes that 'id' tells persons apart"),
+    ],
+)
+def test_pages_and_cards_say_what_a_promise_assumes(fields, said, tmp_path):
+    names = {"a": [0, 1] * 50, **({"id": list(range(100))} if "person" in fields else {})}
+    columns = {"a": 2, **({"id": {"kind": "id", "format": "N{}"}} if "person" in fields else {})}
+    release = pypgm.synthesize(names, {"columns": columns, **fields}, epsilon=1, delta=1e-9)
+    release.report_html(tmp_path / "page.html")
+    release.card(tmp_path / "card.md")
+    release.save(tmp_path / "r.pgm")
+    assert said in Page((tmp_path / "page.html").read_text(encoding="utf-8")).text
+    assert said in (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert pypgm.load(tmp_path / "r.pgm").promise.assumes == release.promise.assumes

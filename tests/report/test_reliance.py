@@ -10,14 +10,16 @@ import pytest
 import pypgm
 from pypgm import Dataset, Domain, LinearMeasurement
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.quality import rounded
 from pypgm.reporting.reliance import more, reliance_of
+from pypgm.reporting.sentences import advice_of
 
 N = 4000
 
 
-def release_of(data, cliques, options=()):
-    release = pypgm.mechanisms.mst(data, epsilon=100, delta=1e-9, unsafe_seed=0, **dict(options))
-    answers = [LinearMeasurement(data.project(c).values.ravel(), c, stddev=2.0) for c in cliques]
+def release_of(data, cliques, stddev=2.0):
+    release = pypgm.mechanisms.mst(data, epsilon=100, delta=1e-9, unsafe_seed=0)
+    answers = [LinearMeasurement(data.project(c).values.ravel(), c, stddev=stddev) for c in cliques]
     object.__setattr__(release, "model", pypgm.estimate(data.domain, answers, N))
     return release
 
@@ -40,6 +42,24 @@ def test_each_pair_is_listed_as_what_it_is(seed):
     assert found.implied == (("a and c",) if related else ())
     assert found.n_unrelated == len(pairs) - 2 - len(found.implied)
     assert more(found.n_unrelated, found.unrelated) == f" and {found.n_unrelated - 5} more pairs"
+
+
+def test_of_counted_pairs_only_clearly_related_ones_are_recommended():
+    rng = np.random.default_rng(1)
+    a, c = rng.integers(0, 3, (2, N))
+    b = np.where(rng.random(N) < 0.7, a, rng.integers(0, 3, N))
+    data = Dataset({"a": a, "b": b, "c": c}, Domain(dict.fromkeys("abc", 3)))
+    facts = Facts(release_of(data, [("a", "b"), ("b", "c")], stddev=40.0))
+    found = reliance_of(facts)
+    uses = advice_of(facts).uses
+    assert [text.split(" (")[0] for text in found.counted] == ["a and b"]
+    assert found.unclear == ("b and c",)
+    assert [("a and b" in text, "b and c" in text) for text in uses[-2:]] == [(True, False), (False, True)]
+    points = facts.quality.of("pairs")
+    parts = facts.quality.means_by_basis()
+    counted = np.mean([points["a", "b"], points["b", "c"]])
+    assert parts.startswith(f"{rounded(counted)} where")
+    assert f", {rounded(points['a', 'c'])} where" in parts
 
 
 def test_combinations_that_do_not_occur_are_named():

@@ -98,7 +98,7 @@ def test_the_page_of_a_table(release, tmp_path):
     text, page = page_of(release, tmp_path / "report.html")
     check_whole(text, page)
     for part in (
-        "nobody can be sure whether any one record is in the table at all",
+        "nobody can become sure whether any one record is in the real table at all",
         "this fact changes the odds of any conclusion at most 2.8-fold (epsilon 1.0, delta 1e-09)",
         "counting pairs of columns",
         "What not to use it for",
@@ -201,7 +201,7 @@ def test_pages_of_other_releases(made, tmp_path):
         assert "A row of one of its tables" in page.text
         assert sum(tag == "circle" for tag, _ in page.elements) == 3
     if made is related_release:
-        assert "whether any one parent, with all their children (at most 3 kept), is in the tables" in page.text
+        assert "whether any one parent, with all their children (at most 3 kept), is in the real tables" in page.text
         assert "How good it is: children" in page.text
         assert "children: counting" in page.text
 
@@ -212,7 +212,7 @@ def test_a_release_for_nobody_says_so(tmp_path):
     text, page = page_of(release, tmp_path / "report.html")
     check_whole(text, page)
     assert "This release protects nobody" in page.text
-    assert "nobody can be sure" not in page.text
+    assert "nobody can become sure" not in page.text
 
 
 def test_a_budget_without_epsilon(tmp_path):

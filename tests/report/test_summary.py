@@ -64,7 +64,7 @@ def test_synth_speaks_to_the_owner(folder, capsys):
     told = " ".join(said.err.split())
     for text in (
         "guarantee epsilon 2.0, delta 1e-09: the odds of any conclusion change at most 7.4-fold",
-        "whether any one record is in the table at all",
+        "whether any one record is in the real table at all",
         "coarsened: age (10 bins), pay (",
         '"other": city (',
         "left out: name",

@@ -198,7 +198,11 @@ def test_where_some_records_of_each_person_are_kept_every_view_says_that_counts_
         assert facts.to_dict()["lost"]["persons"] == {known: 2}
         release.report_html(tmp_path / f"{len(known)}.html")
         page = (tmp_path / f"{len(known)}.html").read_text()
-        for text in ("records (at most 2 of each person)", "every count is of these", "at most 2 of each person, by"):
+        for text in (
+            "records of the real table (at most 2 of each person)",
+            "every count is of these",
+            "at most 2 of each person, by",
+        ):
             assert text in page
     parents = pypgm.Schema({"a": 3}, person=Person("id", 2)).encode({name: raw[name] for name in ("id", "a")})
     children = pypgm.Dataset({"c": [0] * 900}, Domain({"c": 2}))
