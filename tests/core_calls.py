@@ -40,6 +40,7 @@ CLASSES = {
             "most_probable": (zeros(6), [(0, zeros(2))]),
             "tables": (zeros(6), [(0, zeros(2))], 6.0, 1),
             "log_partition": (zeros(6), [(0, zeros(2))], 1),
+            "draw": (zeros(6), [(0, zeros(2))], zeros(3, 2), 1),
             "max_log_weight": (zeros(6), [(0, zeros(2))], 1),
         },
     ),

@@ -377,7 +377,8 @@ class BayesianNetwork(RowAnswers):
         try:
             tables = self._whole.answers.marginals(evidence, n_threads=n_threads)
         except ModelTooLargeError:  # each attribute alone may depend on few others
-            tables = {a: self.query(a, evidence).datavector() for a in self.domain}
+            apart = {a: self.query(a, evidence).datavector() for a in reversed(self._order)}  # a part too large first
+            tables = {a: apart[a] for a in self.domain}
         return {a: Factor.over(domain, cells) for domain, (a, cells) in zip(self._singles, tables.items(), strict=True)}
 
     def query(

@@ -22,7 +22,7 @@ from pypgm.errors import ModelTooLargeError
 
 Method = Literal["hill_climbing", "tree", "exact", "naive", "tan"]
 
-_LEAST, _MOST = 1e-100, 1e9  # strengths whose scores doubles tell apart: at 1e9 to about 1e-6 a cell
+_MIN_STRENGTH, _MAX_STRENGTH = 1e-100, 1e9  # strengths whose scores doubles tell apart: at 1e9 to about 1e-6 a cell
 _MAX_EXACT = 20  # attributes of an exact search, whose tables have a cell for each set of them
 
 
@@ -161,8 +161,8 @@ def learn_structure(
     check_choice("method", method, get_args(Method))
     check_choice("score", score, get_args(Score))
     strength = checked_real("strength", strength)
-    if not _LEAST <= strength <= _MOST:
-        raise ValueError(f"strength must be from {_LEAST} to {_MOST}, got {strength}")
+    if not _MIN_STRENGTH <= strength <= _MAX_STRENGTH:
+        raise ValueError(f"strength must be from {_MIN_STRENGTH} to {_MAX_STRENGTH}, got {strength}")
     restarts, bootstrap = checked_integer("restarts", restarts), checked_integer("bootstrap", bootstrap)
     rounds = checked_integer("rounds", rounds, 1)
     generator = as_generator(rng)

@@ -262,7 +262,7 @@ class Facts:
 
     @property
     def total_reach(self) -> float:
-        """The ± of the number of real records, where it is noisy and the measurements are known; otherwise NaN."""
+        """Error of the number of real records, where it is noisy and the measurements are known; otherwise NaN."""
         model, is_public = self.release.model, self.release.privacy.total_is_public
         if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
             known = self.release._known

@@ -97,7 +97,7 @@ class QuantileBins:
     --------
     >>> wage = QuantileBins(Real(0, 1000, bins=1, decimals=2), quantiles=4, share="0.05")
     >>> wage.closed([200, 350.5, 350.5]).labels
-    ('[0, 200)', '[200, 350.5)', '[350.5, 350.51)', '[350.51, 1000]')
+    ('[0, 200)', '[200, 350.5)', '350.5', '[350.51, 1000]')
     """
 
     column: Integer | Real
