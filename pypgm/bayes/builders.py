@@ -75,7 +75,7 @@ def noisy_max(causes: Sequence[ArrayLike], leak: ArrayLike | None = None) -> NDA
 
     Examples
     --------
-    >>> noisy_max([[[1, 0, 0], [0.5, 0.25, 0.25]], [[1, 0, 0], [0, 1, 0]]])[1, 1]
+    >>> noisy_max([[[1.0, 0.0, 0.0], [0.5, 0.25, 0.25]], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])[1, 1]
     array([0.  , 0.75, 0.25])
     """
     tables = _checked(causes, leak)
@@ -119,9 +119,9 @@ def noisy_adder(
 
     Examples
     --------
-    >>> noisy_adder([[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]]])[1, 1]
+    >>> noisy_adder([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]])[1, 1]
     array([0. , 0.5, 0.5])
-    >>> noisy_adder([[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]]], size=2)[1, 1]
+    >>> noisy_adder([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]], size=2)[1, 1]
     array([0., 1.])
     """
     tables = _checked(causes, [1.0] if leak is None else leak)

@@ -61,7 +61,7 @@ class Synthesizer(TableSynthesizer):
 
         Examples
         --------
-        >>> Synthesizer.create("mst", epsilon=1.0).mechanism
+        >>> Synthesizer.create("mst", epsilon=1.0).get_params()["mechanism"]
         'mst'
         """
         if str(synth).lower() not in cls.list_synthesizers():

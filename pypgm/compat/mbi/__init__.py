@@ -6,6 +6,7 @@ Arrays are NumPy's, of float64. Where releases differ, each spelling works; see 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from pypgm.compat.mbi import approximate_oracles as approximate_oracles
 from pypgm.compat.mbi import callbacks as callbacks
@@ -68,7 +69,7 @@ _REFUSED = {
 }
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
     if name in _REFUSED:
