@@ -24,13 +24,14 @@ MUTANTS = {
         "budget.limit < self.ledger.spent() / 9",
     ),
     "reserved delta is not carried into a resumed ledger": at("release:Release.resume", kept, "not refused")(
-        one_case(1)
+        one_case(3)
     ),
     "a resumed ledger forgets that its release is not private": at("release:Release.resume", kept, "mark lost")(
         "if self.not_private:\n    ...", ""
     ),
     "a release is resumed under another relation": at("release:Release.resume", kept, "mark lost")(
-        "self.privacy", "type(self.privacy)()"
+        "PrivateTable(data, self.privacy, ledger, account=run, **how)",
+        "PrivateTable(data, type(self.privacy)(), ledger, account=run, **how)",
     ),
     "a release is resumed with records over another domain": at("release:Release.resume", kept, "not refused")(
         "table.domain != self.model.domain", "len(table.domain) > len(self.model.domain)"

@@ -105,6 +105,8 @@ class ForeignTable(InPlaceTable):
         If the schema has other attributes or sizes than the table, or names a person.
     """
 
+    _shows_errors = False
+
     def __init__(self, table: CountedTable, schema: Schema | OpenSchema | None = None) -> None:
         name, domain = type(table).__name__, table.domain
         if not isinstance(domain, Domain):
@@ -121,7 +123,6 @@ class ForeignTable(InPlaceTable):
             raise ValueError(f"the schema and {name} have different labels of {listed(other)}")
         self.table = table
         self._n_counted: int | None = None
-        self._shows_errors = False
 
     def settled(self, schema: Schema) -> ForeignTable:
         """Return the same table, counted by a schema with the values and bins that were found for open columns."""
