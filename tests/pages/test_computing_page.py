@@ -35,6 +35,8 @@ def test_the_page_runs_and_its_table_is_what_it_gives(capsys):
     )
     ends = np.stack([names["interval"].low, names["interval"].high], axis=1).ravel()
     assert [float(x) for x in ends_shown.groups()] == pytest.approx(ends, abs=0.03)
+    held = (names["interval"].low <= names["true"]) & (names["true"] <= names["interval"].high)
+    assert held.tolist() == [False, False, True]  # as the page says
     assert (names["interval"].basis, names["interval"].in_bins) == ("merged", False)
     assert "the true error may be larger than these intervals" in capsys.readouterr().out
     school, wage = (names["people"].columns[a] for a in ("school", "wage"))
