@@ -185,6 +185,7 @@ def test_the_structure_of_many_records_is_found_up_to_equivalence():
 
 
 def test_frames_of_labels_are_learned_from_as_records_are():
+    pytest.importorskip("pandas")
     data = records_of(3, 5)
     frame = {a: [f"v{code}" for code in data.columns[a].tolist()] for a in data.domain}
     assert dict(learn_structure(frame)) == dict(learn_structure(data)) == dict(learn_structure(data.to_frame()))

@@ -174,6 +174,7 @@ def test_a_heap_is_labelled_by_its_number(heap, is_first):
 
 @pytest.mark.parametrize("decimals", [None, 2])
 def test_a_release_with_earlier_labels_of_heaps_loads(tmp_path, monkeypatch, decimals):
+    pytest.importorskip("pandas")
     table = {"a": [0.0, 2.5, 7.25, 10.0] * 50, "b": ["x", "y"] * 100}
     behind = 0.01 if decimals else 5e-324
     schema = Schema({"a": Real(0, 10, edges=[behind, 5, 10], decimals=decimals, null=[""]), "b": ["x", "y"]})

@@ -60,6 +60,7 @@ def test_a_mechanism_answers_as_if_each_record_stood_as_often_as_it_counts(name)
 
 
 def test_the_population_is_what_is_estimated():
+    pytest.importorskip("pandas")
     release = pypgm.synthesize(table(2000), SCHEMA, epsilon=20, delta=1e-9)
     population = repeated(table(2000))
     assert release.model.total == pytest.approx(len(population), abs=100)

@@ -317,6 +317,7 @@ def test_parts_are_no_data_while_they_are_written(release, tmp_path):
 
 @pytest.mark.parametrize("name", ["x.CSV", "x.Parquet", "x.xlsx", "x.txt", "x.json"])
 def test_folders_whose_name_is_of_another_format(release, tmp_path, name):
+    pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match=f"{name} ends as no format that is written here"):
         release.write(tmp_path / name, 10, 0, parts=2)
     assert not list(tmp_path.iterdir())

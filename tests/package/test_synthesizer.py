@@ -86,6 +86,7 @@ def test_parameters_are_those_that_were_given(kind, first, then, epsilon):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_fit_is_synthesize_and_changes_no_parameter(kind):
+    pytest.importorskip("pandas")
     given = PEOPLE if kind == "pypgm" else pytest.importorskip("pandas").DataFrame(PEOPLE)
     made = KINDS[kind](**HOW, unsafe_seed=7)
     params, before = made.get_params(), copy.deepcopy(SCHEMA)
@@ -133,6 +134,7 @@ def test_no_parameter_hides_a_method_or_vanishes(name):
 
 
 def test_bounds_go_with_what_else_a_schema_from_types_takes():
+    pytest.importorskip("pandas")
     table = PEOPLE | {"number": list(range(len(PEOPLE["age"]))), "note": ["x"] * len(PEOPLE["age"])}
     bounds, stated = {"age": (0, 99), "sex": ["F", "M"]}, {"drop": ["note"], "ids": ["number"]}
     how = {"mechanism": "mst", "iterations": 3}

@@ -265,6 +265,7 @@ def test_records_are_not_promised_what_persons_are(tmp_path):
 
 
 def test_what_is_no_file_of_the_releases_records_is_refused(tmp_path):
+    pytest.importorskip("pandas")
     table, schema = tables_of(2)
     (tmp_path / "real.csv").write_text("name,age\nAnn,3\n")
     made = pypgm.synthesize(table, schema, epsilon=1, delta=1e-9)
