@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -82,6 +84,9 @@ def test_tables_and_vectors():
     assert DOMAIN.sort().attributes == ("a", "b", "c")
     vector = mbi.CliqueVector.zeros(DOMAIN, [("a", "b")])
     vector.combine({("a",): f})
+    assert (vector.cliques != [("a", "b")]) is False
+    assert vector.cliques != [("a",)]
+    assert (vector + dict(vector)).dot(vector) == 2 * vector.dot(dict(vector)) == 2 * 3 * (1 + 9)
     assert (vector - vector * 2).dot(vector) == -3 * (1 + 9)
 
 
@@ -122,3 +127,66 @@ def test_a_log_is_written(capsys):
     _, told = measured()
     mbi.FactoredInference(DOMAIN, log=True, iters=60).estimate(told)
     assert capsys.readouterr().out.splitlines()[0].split("\t") == ["iteration", "l1_loss", "l2_loss", "feasibility"]
+
+
+@pytest.mark.parametrize("kind", [mbi.RegionGraph, mbi.FactorGraph])
+def test_graphs_whose_cliques_form_a_tree_are_exact(kind):
+    rng, cliques = np.random.default_rng(3), [("a", "b"), ("b", "c")]
+    tables = {c: mbi.Factor(DOMAIN.project(c), rng.normal(size=DOMAIN.project(c).shape)) for c in cliques}
+    joint = np.exp(tables["a", "b"].values[:, :, None] + tables["b", "c"].values)
+    joint *= 7 / joint.sum()
+    graph = kind(DOMAIN, cliques, total=7.0, convex=False)
+    np.testing.assert_allclose(graph.marginals["a", "b"].values, 7 / 6)
+    seen = []
+    marginals = graph.belief_propagation(tables, callback=seen.append)
+    np.testing.assert_allclose(marginals["a", "b"].values, joint.sum(2), rtol=1e-4)
+    np.testing.assert_allclose(graph.project("c").values, joint.sum((0, 1)), rtol=1e-4)
+    assert seen == [marginals]
+    assert mbi.CliqueVector.from_data(graph, cliques).dot(tables) == pytest.approx(marginals_dot(marginals, tables))
+
+
+def marginals_dot(marginals, tables):
+    return sum(float((marginals[c].values * t.values).sum()) for c, t in tables.items())
+
+
+def test_functions_of_models_are_those_of_numpy():
+    from pypgm.compat.mbi import graphical_model, junction_tree
+
+    rng, cliques = np.random.default_rng(4), [("a", "b"), ("b", "c")]
+    one, other = (mbi.Factor(DOMAIN.project(c), rng.random(DOMAIN.project(c).shape)) for c in cliques)
+    product = np.einsum("ab,bc->ac", one.values, other.values)
+    np.testing.assert_allclose(graphical_model.variable_elimination([one, other], ["b"]).values, product)
+    counts = graphical_model.variable_elimination_logspace([one.log(), other.log()], ["b"], 5.0)
+    np.testing.assert_allclose(counts.values, product * 5 / product.sum())
+    assert graphical_model.greedy_order(DOMAIN, cliques, ["c", "a"]) == ["a", "c"]
+    tree = junction_tree.JunctionTree(DOMAIN, cliques)
+    assert {*map(frozenset, tree.maximal_cliques())} == {*map(frozenset, cliques)}
+    assert {*tree.separator_axes().values()} == {("b",)}
+    assert all({node} == tree.neighbors()[other] for node, (other,) in tree.neighbors().items())
+    model = mbi.GraphicalModel(DOMAIN, cliques)
+    assert model.neighbors == model.tree.neighbors()
+
+
+def test_a_loss_and_its_gradient_are_those_of_the_measurements():
+    _, answers = measured()
+    engine = mbi.FactoredInference(DOMAIN)
+    assert engine.mirror_descent(answers) < 1e-3
+    rng = np.random.default_rng(5)
+    one, other = (mbi.CliqueVector.random(DOMAIN, engine.model.cliques, rng) for _ in range(2))
+    (loss, slopes), (_, beside) = engine._marginal_loss(one), engine._marginal_loss(other)
+    expected = sum(np.sum((one.project(c).datavector() - y) ** 2) / 2 for _, y, _, c in answers)
+    assert loss == pytest.approx(expected)
+    change, moved = slopes - beside, one - other
+    assert change.dot(change) <= engine._lipschitz(answers) ** 2 * moved.dot(moved) * (1 + 1e-9)
+
+
+def test_a_projection_is_counts_with_its_records_that_a_pickle_leaves_out():
+    data = mbi.Dataset({"a": [0, 1, 1], "b": [0, 2, 2], "c": [3, 3, 3]}, DOMAIN, np.array([1.0, 2.0, 4.0]))
+    pair = data.project(("a", "b"))
+    assert pair.records == 3
+    assert pair.weights.tolist() == [1, 2, 4]
+    assert pair.drop("a").domain.attributes == ("b",)
+    again = pickle.loads(pickle.dumps(pair))
+    np.testing.assert_array_equal(again.values, pair.values)
+    assert not hasattr(again, "records")
+    assert not hasattr(pair + 1.0, "records")

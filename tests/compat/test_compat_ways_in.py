@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pypgm
-from pypgm.compat import install_as_mbi, uninstall
+from pypgm.compat import install_as_mbi, mbi, uninstall
 
 ROOT = Path(pypgm.__file__).parent
 OURS = [path for name in ("compat", "integrations") for path in (ROOT / name).rglob("*.py")]
@@ -65,6 +65,16 @@ def test_scripts_run_unchanged(tmp_path):
     (tmp_path / "neighbour.py").write_text("x = 1\n")
     assert run("-m", "pypgm.compat", "run", str(script), "--y") == "Domain(a: 2) ['--y'] 1\n"
     assert run("-m", "pypgm.compat", "run", "-m", "script", "z", cwd=tmp_path) == "Domain(a: 2) ['z'] 1\n"
+
+
+def test_a_script_of_before_1_0_needs_no_option_and_finds_a_version(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import importlib.metadata as m, mbi\nprint(mbi.FactoredInference.__name__, m.version('mbi'))\n")
+    for option in ([], ["--2021"]):
+        command = [sys.executable, "-m", "pypgm.compat", "run", *option, str(script)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+        assert done.stdout.split() == ["FactoredInference", mbi.__version__]
+        assert ("--2021 is not needed" in done.stderr) == bool(option)
 
 
 def test_nothing_of_it_is_imported_by_itself():

@@ -17,6 +17,9 @@ class Cliques(tuple[Clique, ...]):
     def __eq__(self, other: object) -> bool:
         return super().__eq__(tuple(other) if isinstance(other, list) else other)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     def __add__(self, other: object) -> object:  # type: ignore[override]
         return [*self, *other] if isinstance(other, list) else Cliques((*self, *other))  # type: ignore[misc]
 

@@ -88,7 +88,7 @@ class CliqueVector(Mapping[Clique, Factor]):
 
     @classmethod
     def random(cls, domain: Domain, cliques: Iterable[object], prng: Any = np.random) -> CliqueVector:
-        return cls._made(domain, cliques, lambda part: Factor(part, prng.rand(*part.shape)))
+        return cls._made(domain, cliques, lambda part: Factor(part, prng.random(part.shape)))
 
     @classmethod
     def normal(cls, domain: Domain, cliques: Iterable[object], prng: Any = np.random) -> CliqueVector:

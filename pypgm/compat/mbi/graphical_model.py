@@ -161,7 +161,8 @@ class RegionGraph(Answers):
         """Return the marginals of potentials in counts; they answer queries from then on."""
         self.potentials = CliqueVector(self.domain, potentials.keys(), potentials)
         vector = Bridge.of(self.domain).vector(potentials.values())
-        self.engine = pypgm.convex_gbp(vector, self._regions, None if self.convex else "bethe", self.total)
+        beliefs = pypgm.convex_gbp(vector, self._regions, None if self.convex else "bethe", self.total)
+        self.engine = pypgm.models.RegionGraphModel(self._regions, beliefs.marginals, self.total)
         self.__dict__.pop("marginals", None)
         if callback is not None:
             callback(self.marginals)
