@@ -136,7 +136,7 @@ def _apart(draws: Draws, log_z: float) -> float:
     """Return how far a log Z is from what draws say of it: three standard errors of many, the interval of few."""
     if draws.effective_size >= FEWEST:
         return max(0.0, abs(log_z - draws.log_z) - 3 / math.sqrt(draws.effective_size))
-    low, high = draws.interval
+    low, high = draws.interval()
     return max(0.0, low - log_z, log_z - high)
 
 

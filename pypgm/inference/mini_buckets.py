@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pypgm.clique_vector import CliqueVector
 
 _FAR = -600.0  # natural logs of weights that matching leaves alone
-_MISSED = 0.05 / 3  # probability that one of the three inequalities of an interval fails
 
 Scope = tuple[int, ...]
 Tables = list[tuple[Scope, NDArray[np.float64]]]
@@ -143,18 +142,18 @@ class Draws:
         shares = np.exp(self.log_weights - self.log_bound)
         return self.log_bound + float(np.log(shares.mean())) if shares.any() else -np.inf
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """An interval that holds log Z with probability 95 %.
+    def interval(self, missed: float = 0.05) -> tuple[float, float]:
+        """Return an interval that misses log Z with at most this probability.
 
         By the empirical Bernstein bound for draws between 0 and the bound; the lower end also by Markov's inequality.
         """
         shares, n = np.exp(self.log_weights - self.log_bound), len(self.log_weights)
-        log_term = math.log(2 / _MISSED)
+        each = missed / 3  # of the three inequalities
+        log_term = math.log(2 / each)
         half = math.sqrt(2 * float(shares.var(ddof=1)) * log_term / n) + 7 * log_term / (3 * (n - 1))
         mean = float(shares.mean())
         low = self.log_bound + math.log(mean - half) if mean > half else -np.inf
-        return max(low, self.log_z + math.log(_MISSED)), self.log_bound + min(0.0, math.log(mean + half))
+        return max(low, self.log_z + math.log(each)), self.log_bound + min(0.0, math.log(mean + half))
 
 
 class MiniBuckets:

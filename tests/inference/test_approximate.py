@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import reference
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_models import causes, evidence_on, ising, models
 
@@ -25,6 +25,7 @@ from pypgm import (
 )
 from pypgm.inference import approximate
 from pypgm.inference.approximate import best_found, short_cycles
+from pypgm.inference.conditioned import Component
 from pypgm.inference.mini_buckets import MiniBuckets, bucket_scopes, climbed, min_fill_order
 from pypgm.mrf import MarkovRandomField
 
@@ -61,7 +62,7 @@ def test_draws_have_their_weights_and_none_is_above_the_bound(potentials, cells)
     slack = 1e-9 * (1 + np.abs(potentials.values[np.isfinite(potentials.values)]).sum())
     assert draws.log_weights.max() <= draws.log_bound + slack
     if draws.log_weights.max() > -np.inf:
-        low, high = draws.interval
+        low, high = draws.interval()
         assert low <= draws.log_z <= high + slack
 
 
@@ -73,7 +74,7 @@ def test_the_mean_weight_is_z_and_the_interval_holds_it():
     held, means = 0, []
     for seed in range(40):
         draws = buckets.draw(500, np.random.default_rng(seed))
-        low, high = draws.interval
+        low, high = draws.interval()
         held += low <= log_z <= high
         means.append(np.exp(draws.log_weights - log_z).mean())
     assert held >= 38
@@ -222,8 +223,108 @@ def test_the_best_values_are_the_most_probable_ones_where_the_bound_says_so():
             assert dict(zip(field.domain, codes.tolist(), strict=True)) == field.map()[0]
 
 
+def too_wide(field, monkeypatch, least=0):
+    """Refuse the exact answers of a field, and of its components of so many attributes or more."""
+    field._answers.fits = False
+    for name in ("marginals", "draw", "map"):
+        setattr(field._answers, name, _too_large)
+    monkeypatch.setattr(Component, "fits", lambda self, _: len(self.frame.domain) < least)
+
+
+def side_by_side(fields):
+    """Return the field of the attributes of several, and the fields, by names of their own."""
+    parts = []
+    for k, field in enumerate(fields):
+        names = {a: f"{k}:{a}" for a in field.domain}
+        domain = Domain(list(names.values()), field.domain.shape)
+        cliques = [[names[a] for a in clique] for clique in field.cliques]
+        parts.append(MarkovRandomField(CliqueVector(domain, cliques, field.potentials.values)))
+    domain = Domain({a: part.domain[a] for part in parts for a in part.domain})
+    cliques = [clique for part in parts for clique in part.cliques]
+    return MarkovRandomField(CliqueVector(domain, cliques, np.concatenate([p.potentials.values for p in parts]))), parts
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(models(least=1, most=5, zeros=False), st.integers(0, 100))
+def test_only_the_components_that_do_not_fit_are_approximated(monkeypatch, small, seed):
+    few = MarkovRandomField(
+        CliqueVector(small.domain, small.cliques, 3 * small.values / np.abs(small.values).max(initial=1))
+    )
+    whole, parts = side_by_side([few, ising(3, seed, coupling=1), few, ising(3, seed + 1)])
+    log_z = sum(part.log_partition() for part in parts)
+    corner, at = "1:0,0", f"2:{small.domain.attributes[0]}"
+    evidence = {at: 0, corner: 1}
+    given = [{a: v for a, v in evidence.items() if a in part.domain} for part in parts]
+    with monkeypatch.context() as patched:
+        too_wide(whole, patched, least=9)
+        patched.setattr(approximate, "_BUCKET_CELLS", (8,))  # else draws would be exact
+        found = whole.approximation()
+        assert found.oracle == "region_graph"
+        assert found.log_z == pytest.approx(log_z, abs=0.1)
+        assert found.log_z_interval[0] <= log_z <= found.log_z_interval[1]
+        assert log_z <= found.log_z_bound + 1e-9
+        for k in (0, 2):
+            for a, table in parts[k].marginals().items():
+                np.testing.assert_allclose(found.marginals[a].values, table.values, atol=1e-12)
+        for k in (1, 3):
+            for a, table in parts[k].marginals().items():
+                np.testing.assert_allclose(found.marginals[a].values, table.values, atol=0.02)
+        # Attributes of different components are independent; those that are known stay known.
+        targets = ("3:1,1", at, "1:1,1", f"0:{small.domain.attributes[0]}", corner)
+        joint = whole.query(targets, evidence, oracle="auto")
+        assert joint.domain.attributes == targets
+        for a in targets:
+            k = int(a[0])
+            wanted = (
+                parts[k].query(a, given[k]).values
+                if a not in evidence
+                else np.eye(1, whole.domain.size(a), evidence[a])[0]
+            )
+            np.testing.assert_allclose(joint.project(a).values, wanted, atol=0.02)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ApproximationWarning)  # the bound may not prove it
+            values, log_weight = whole.map(evidence, oracle="auto")
+        best = [part.map(known) for part, known in zip(parts, given, strict=True)]
+        assert log_weight == pytest.approx(sum(weight for _, weight in best), abs=1e-9)
+        assert log_weight == pytest.approx(whole._answers.log_partition(values), abs=1e-9)
+
+
+def test_records_of_components(monkeypatch):
+    whole, parts = side_by_side([ising(2, 1), ising(3, 2), ising(3, 3)])
+    evidence = {"1:0,0": 1, "0:0,0": 0}
+    wanted = {
+        a: t.values
+        for part in parts
+        for a, t in part.marginals({k: v for k, v in evidence.items() if k in part.domain}).items()
+    }
+    too_wide(whole, monkeypatch, least=9)
+    records = whole._answers.records(4000, np.random.default_rng(0), evidence, "auto")
+    assert set(records) == set(whole.domain)
+    for a, column in records.items():
+        np.testing.assert_allclose(np.bincount(column, minlength=2) / 4000, wanted[a], atol=0.03)
+
+
+def test_what_no_component_makes_possible_is_refused(monkeypatch):
+    impossible = CliqueVector(Domain({"x": 2, "y": 2}), [("x", "y")], [-np.inf, 0.0, -np.inf, 0.0])
+    whole, _ = side_by_side([ising(3), MarkovRandomField(impossible)])
+    too_wide(whole, monkeypatch, least=9)
+    calls = [whole.approximation, lambda e: whole.map(e, oracle="auto")]
+    calls.append(lambda e: whole._answers.records(5, np.random.default_rng(0), e, "auto"))
+    for call in calls:
+        with pytest.raises(ImpossibleEvidenceError, match="1:y"):
+            call({"1:y": 0})
+
+
+def test_a_limit_of_memory_is_one_of_exact_answers():
+    field = ising(4)
+    with pytest.raises(ModelTooLargeError, match="junction tree"):
+        field.approximation(oracle="exact", max_bytes=100)
+    assert field.approximation(oracle="exact", max_bytes=1e6).oracle == "exact"
+    assert field.approximation(max_bytes=1e6).oracle == "exact"
+
+
 @pytest.mark.parametrize(("name", "worst"), [("Grids_14", 0.05), ("Promedus_34", 0.05), ("CSP_12", 0.06)])
-def test_problems_of_a_competition(data_dir, name, worst):
+def test_problems_of_a_competition(data_dir, name, worst, monkeypatch):
     """Where message passing alone is wrong by tens of nats, "auto" takes the draws."""
     potentials = read_uai(data_dir / "uai" / f"{name}.uai.gz")
     evidence = _pairs((data_dir / "uai" / f"{name}.uai.evid").read_text())
@@ -231,8 +332,7 @@ def test_problems_of_a_competition(data_dir, name, worst):
     numbers = iter((data_dir / "uai" / f"{name}.uai.MAR").read_text().split()[2:])
     truth = [[float(next(numbers)) for _ in range(int(next(numbers)))] for _ in potentials.domain]
     field = MarkovRandomField(potentials)
-    field._answers.fits = False
-    field._answers.marginals = _too_large
+    too_wide(field, monkeypatch)
     found = field.approximation(evidence)
     assert found.converged
     assert found.log_z == pytest.approx(log_z, abs=0.5)
