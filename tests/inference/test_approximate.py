@@ -300,7 +300,9 @@ def test_records_of_components(monkeypatch):
     too_wide(whole, monkeypatch, least=9)
     records = whole._answers.records(4000, np.random.default_rng(0), evidence, "auto")
     assert set(records) == set(whole.domain)
+    drawn = whole.synthetic_data(3000, 1, evidence=evidence).columns
     for a, column in records.items():
+        np.testing.assert_allclose(np.bincount(drawn[a], minlength=2) / 3000, wanted[a], atol=0.03)
         np.testing.assert_allclose(np.bincount(column, minlength=2) / 4000, wanted[a], atol=0.03)
 
 
