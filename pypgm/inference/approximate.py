@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,8 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.junction_tree import check_possible
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import convex_gbp
-from pypgm.inference.mini_buckets import Draws, MiniBuckets, bucket_scopes, climbed, min_fill_order
+from pypgm.inference.blankets import Blankets
+from pypgm.inference.mini_buckets import Draws, MiniBuckets, bucket_scopes, min_fill_order
 
 _BUCKET_CELLS = (2**12, 2**16, 2**20)  # of the largest part of a bucket
 _MOST_CELLS = 2**24  # of all buckets together: a second or two
@@ -63,10 +65,16 @@ class Approximated:
         if self.tables is not None:
             return self.tables.project(clique).datavector()
         scope = domain.indices(clique)
+        if len(scope) == 1:
+            return self._singles[scope[0]]
         rows = np.zeros(self.draws.codes.shape[1], dtype=np.intp)
         for a in scope:
             rows = rows * domain.shape[a] + self.draws.codes[a]
         return np.bincount(rows, self.draws.weights, domain.size(clique)).astype(np.float64)
+
+    @cached_property
+    def _singles(self) -> list[NDArray[np.float64]]:
+        return list(Blankets(self.potentials).marginals(self.draws))
 
 
 def approximated(
@@ -197,7 +205,8 @@ def best_found(potentials: CliqueVector) -> tuple[NDArray[np.intp], float, float
         draws = drawn(potentials, order, N_DRAWS, np.random.default_rng(0))
         likeliest = np.argsort(-buckets.log_weights(draws.codes))[:_CLIMBED]
         result += [draws.codes[:, i] for i in likeliest]
-    result = [climbed(potentials, codes) for codes in result]
+    blankets = Blankets(potentials)
+    result = [blankets.climbed(codes) for codes in result]
     log_weights = buckets.log_weights(np.stack(result, axis=1))
     best = int(log_weights.argmax())
     return result[best], float(log_weights[best]), bound

@@ -295,32 +295,6 @@ class MiniBuckets:
         return rows
 
 
-def climbed(potentials: CliqueVector, codes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Change single values of an assignment while that raises its weight.
-
-    Examples
-    --------
-    >>> from pypgm import Domain
-    >>> climbed(CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.0, 1.0, 0.0, 3.0]), np.array([0, 0]))
-    array([1, 1])
-    """
-    shape, codes = potentials.domain.shape, codes.copy()
-    held: list[list[tuple[NDArray[np.float64], tuple[int, ...]]]] = [[] for _ in shape]
-    for i, scope in enumerate(potentials.scopes):
-        table = potentials.table(i).reshape([shape[a] for a in scope])
-        for k, a in enumerate(scope):
-            held[a].append((np.moveaxis(table, k, -1), (*scope[:k], *scope[k + 1 :])))
-    moved = True
-    while moved:
-        moved = False
-        for a, tables in enumerate(held):
-            scores = sum((table[tuple(codes[list(others)])] for table, others in tables), np.zeros(shape[a]))
-            best = int(scores.argmax())
-            if scores[best] > scores[codes[a]]:
-                codes[a], moved = best, True
-    return codes
-
-
 def _log_sum(table: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     """Return the natural log of the sum of exponentials along an axis."""
     top = table.max(axis=axis, keepdims=True)

@@ -25,8 +25,9 @@ from pypgm import (
 )
 from pypgm.inference import approximate
 from pypgm.inference.approximate import best_found, short_cycles
+from pypgm.inference.blankets import Blankets
 from pypgm.inference.conditioned import Component
-from pypgm.inference.mini_buckets import MiniBuckets, bucket_scopes, climbed, min_fill_order
+from pypgm.inference.mini_buckets import MiniBuckets, bucket_scopes, min_fill_order
 from pypgm.mrf import MarkovRandomField
 
 CELLS = [1, 4, 16, 2**12]
@@ -64,6 +65,23 @@ def test_draws_have_their_weights_and_none_is_above_the_bound(potentials, cells)
     if draws.log_weights.max() > -np.inf:
         low, high = draws.interval()
         assert low <= draws.log_z <= high + slack
+
+
+@settings(max_examples=40)
+@given(models(most=5), st.sampled_from(CELLS))
+def test_marginals_of_draws_are_the_means_given_the_other_attributes(potentials, cells):
+    buckets = MiniBuckets(potentials, ordered(potentials), cells)
+    draws = buckets.draw(50, np.random.default_rng(0)) if buckets.log_bound > -np.inf else None
+    if draws is None or draws.log_weights.max() == -np.inf:
+        return
+    table = reference.log_joint(potentials)
+    for a, found in enumerate(Blankets(potentials).marginals(draws)):
+        wanted = np.zeros(potentials.domain.shape[a])
+        for codes, weight in zip(draws.codes.T, draws.weights, strict=True):
+            if weight:
+                row = table[(*codes[:a], slice(None), *codes[a + 1 :])]
+                wanted += weight * np.exp(row - reference.log_sum_exp(row))
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-9)
 
 
 def test_the_mean_weight_is_z_and_the_interval_holds_it():
@@ -211,7 +229,7 @@ def test_a_grid_too_wide_names_an_oracle_that_answers():
         values, log_weight = field.map(oracle="auto")
     assert log_weight == pytest.approx(field.log_partition(values))
     codes = np.array(list(values.values()))
-    assert (climbed(field.potentials, codes) == codes).all()
+    assert (Blankets(field.potentials).climbed(codes) == codes).all()
 
 
 def test_the_best_values_are_the_most_probable_ones_where_the_bound_says_so():

@@ -1,0 +1,73 @@
+"""What the values of all other attributes say of one: its conditional probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.clique_vector import CliqueVector
+from pypgm.inference.mini_buckets import Draws
+
+
+class Blankets:
+    """Tables of each attribute, by the values of the others in them.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> pair = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.0, 1.0, 0.0, 3.0])
+    >>> Blankets(pair).log_weights(1, np.array([[0, 1], [0, 0]]))
+    array([[0., 1.],
+           [0., 3.]])
+    """
+
+    def __init__(self, potentials: CliqueVector) -> None:
+        self._shape = shape = potentials.domain.shape
+        self._tables: list[list[tuple[NDArray[np.float64], tuple[int, ...]]]] = [[] for _ in shape]
+        for i, scope in enumerate(potentials.scopes):
+            table = potentials.table(i).reshape([shape[a] for a in scope])
+            for k, a in enumerate(scope):
+                self._tables[a].append((np.moveaxis(table, k, -1), (*scope[:k], *scope[k + 1 :])))
+
+    def log_weights(self, attribute: int, codes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the sum of an attribute's tables, a row for each assignment, a column for each of its values."""
+        total = np.zeros((codes.shape[1], self._shape[attribute]))
+        for table, others in self._tables[attribute]:
+            total += table[tuple(codes[list(others)])]
+        return total
+
+    def climbed(self, codes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Change single values of an assignment while that raises its weight.
+
+        Examples
+        --------
+        >>> from pypgm import Domain
+        >>> pair = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.0, 1.0, 0.0, 3.0])
+        >>> Blankets(pair).climbed(np.array([0, 0]))
+        array([1, 1])
+        """
+        codes, moved = codes.copy()[:, None], True
+        while moved:
+            moved = False
+            for a in range(len(codes)):
+                scores = self.log_weights(a, codes)[0]
+                best = int(scores.argmax())
+                if scores[best] > scores[codes[a, 0]]:
+                    codes[a], moved = best, True
+        return codes[:, 0]
+
+    def marginals(self, draws: Draws) -> Iterator[NDArray[np.float64]]:
+        """Yield the probabilities of each attribute: the mean of those given the other attributes of each draw.
+
+        They have the mean of the shares of the draws, and vary less (Rao and Blackwell).
+        """
+        counted = draws.weights > 0
+        codes, weights = draws.codes[:, counted], draws.weights[counted]
+        for a in range(len(codes)):
+            shares = self.log_weights(a, codes)
+            shares -= shares.max(axis=1, keepdims=True)
+            np.exp(shares, out=shares)
+            shares /= shares.sum(axis=1, keepdims=True)
+            yield weights @ shares
