@@ -61,20 +61,26 @@ class Approximated:
 
     def project(self, clique: Clique) -> NDArray[np.float64]:
         """Return the probabilities of a clique; of regions only if one holds it."""
-        domain = self.potentials.domain
-        if self.tables is not None:
-            return self.tables.project(clique).datavector()
-        scope = domain.indices(clique)
-        if len(scope) == 1:
-            return self._singles[scope[0]]
-        rows = np.zeros(self.draws.codes.shape[1], dtype=np.intp)
-        for a in scope:
-            rows = rows * domain.shape[a] + self.draws.codes[a]
-        return np.bincount(rows, self.draws.weights, domain.size(clique)).astype(np.float64)
+        return self._by_draws(clique)[0] if self.tables is None else self.tables.project(clique).datavector()
+
+    def is_worse_than_draws(self) -> bool:
+        """Return whether the marginals of regions seem farther from the model than those of the draws.
+
+        They differ by the errors of both, of which the draws' are known: these are the smaller part then.
+        """
+        distance = variance = 0.0
+        for a in self.potentials.domain:
+            by_draws, squares = self._by_draws((a,))
+            distance += float(((by_draws - self.project((a,))) ** 2).sum())
+            variance += squares
+        return distance > 2 * variance
+
+    def _by_draws(self, clique: Clique) -> tuple[NDArray[np.float64], float]:
+        return self._blankets.marginal(self.draws, self.potentials.domain.indices(clique))
 
     @cached_property
-    def _singles(self) -> list[NDArray[np.float64]]:
-        return list(Blankets(self.potentials).marginals(self.draws))
+    def _blankets(self) -> Blankets:
+        return Blankets(self.potentials)
 
 
 def approximated(
@@ -92,8 +98,8 @@ def approximated(
     Region graphs are tried from coarse to fine: the tables with the parts that they share, cycles of pairs, and
     mini-buckets of more and more cells. The first is taken that converges to the log Z that independent draws estimate,
     as far as they can tell; else that which comes nearest. A graph whose log Z is above the bound is never taken while
-    there is another one. "auto" takes the draws if no graph agrees with them, and tries no fine ones if the draws are
-    good.
+    there is another one. "auto" tries no fine ones if the draws are
+    good, and takes the draws if no graph agrees with them, or if their marginals seem better than the graph's.
 
     Parameters
     ----------
@@ -137,7 +143,9 @@ def approximated(
             answer = Approximated("region_graph", result.dual, agrees, draws, potentials, tables, regions)
             if agrees:
                 break
-    return by_draws if oracle == "auto" and by_draws.converged and not answer.converged else answer
+    if oracle == "auto" and by_draws.converged and (not answer.converged or answer.is_worse_than_draws()):
+        return by_draws
+    return answer
 
 
 def _apart(draws: Draws, log_z: float) -> float:

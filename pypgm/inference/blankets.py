@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,16 +59,28 @@ class Blankets:
                     codes[a], moved = best, True
         return codes[:, 0]
 
-    def marginals(self, draws: Draws) -> Iterator[NDArray[np.float64]]:
-        """Yield the probabilities of each attribute: the mean of those given the other attributes of each draw.
+    def shares(self, attribute: int, codes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the probabilities of an attribute's values given the other attributes of possible assignments."""
+        shares = self.log_weights(attribute, codes)
+        shares -= shares.max(axis=1, keepdims=True)
+        np.exp(shares, out=shares)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares
 
-        They have the mean of the shares of the draws, and vary less (Rao and Blackwell).
+    def marginal(self, draws: Draws, scope: Sequence[int]) -> tuple[NDArray[np.float64], float]:
+        """Return the probabilities of some attributes by draws, and the sum of their squared standard errors.
+
+        The first attribute counts by its probabilities given the others of each draw: the mean is the same as that of
+        its values, and varies less (Rao and Blackwell).
         """
         counted = draws.weights > 0
         codes, weights = draws.codes[:, counted], draws.weights[counted]
-        for a in range(len(codes)):
-            shares = self.log_weights(a, codes)
-            shares -= shares.max(axis=1, keepdims=True)
-            np.exp(shares, out=shares)
-            shares /= shares.sum(axis=1, keepdims=True)
-            yield weights @ shares
+        shares, rows = self.shares(scope[0], codes), np.zeros(len(weights), dtype=np.intp)
+        for a in scope[1:]:
+            rows = rows * self._shape[a] + codes[a]
+        cells = math.prod([self._shape[a] for a in scope[1:]])
+        table: NDArray[np.float64] = np.stack(
+            [np.bincount(rows, weights * share, cells).astype(np.float64) for share in shares.T]
+        )
+        squares = (shares**2 - 2 * shares * table.T[rows]).sum(axis=1) + (table**2).sum()
+        return table.reshape(-1), float(weights**2 @ squares)
