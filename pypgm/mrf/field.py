@@ -349,7 +349,7 @@ class MarkovRandomField(Shown, CountedModel):
         if evidence and self._answers.fits:
             return self.graphical_model.synthetic_data(rows, rng, evidence=evidence)
         if evidence:
-            return Dataset(self._answers.draw(rows, as_generator(rng), evidence), self.domain)
+            return Dataset._of_codes(self._answers.draw(rows, as_generator(rng), evidence), self.domain)
         if rows == 0:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
         return sample(self.potentials, rows, rng=rng).data
