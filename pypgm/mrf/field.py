@@ -349,7 +349,8 @@ class MarkovRandomField(Shown, CountedModel):
         if evidence and self._answers.fits:
             return self.graphical_model.synthetic_data(rows, rng, evidence=evidence)
         if evidence:
-            return Dataset(self._answers.records(rows, as_generator(rng), evidence, "auto"), self.domain)
+            codes = self._answers.records(rows, as_generator(rng), evidence, "auto")
+            return Dataset._of_codes(codes, self.domain)
         if rows == 0:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
         return sample(self.potentials, rows, rng=rng).data
