@@ -60,6 +60,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     layout: Layout | None = None
     unmeasured: Unmeasured = "not asked"
     key: str = ""
+    request: str = ""
     account: AccountEntry | None = None
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # results that take long to compute
     _places: tuple[str, ...] = field(default=(), init=False, repr=False)  # paths of the records, not saved
