@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,10 +60,19 @@ class TrueTables:
         Number of records of each drawn table, in turn.
     ratio : float
         Effect sizes: unmeasured pairs relative to measured ones.
+    farthest : mapping of clique to float
+        Total variation of pairs from the model that a screen leaves possible: effects of unmeasured ones make no more.
     """
 
     def __init__(
-        self, predictions: CrossValidatedPairs, attributes: Sequence[str], records: Dataset, rows: Array, ratio: float
+        self,
+        predictions: CrossValidatedPairs,
+        attributes: Sequence[str],
+        records: Dataset,
+        rows: Array,
+        ratio: float,
+        *,
+        farthest: Mapping[Clique, float],
     ) -> None:
         self._predictions, self._attributes, self._ratio = predictions, tuple(attributes), ratio
         self._rows = itertools.cycle(rows)
@@ -80,6 +89,7 @@ class TrueTables:
         self._codes = {a: c[self.first].astype(np.intp) for a, c in zip(self._attributes, columns, strict=True)}
         pairs = list(itertools.combinations(self._attributes, 2))
         self._keys = {p: self._key(predictions.pairs[p].groups, p) for p in pairs if p in predictions.pairs}
+        self._farthest = {p: far for p, far in farthest.items() if p not in self._keys}
         triples = itertools.combinations(self._attributes, 3) if len(self._attributes) <= _MOST_JOINED else ()
         single = [(a,) for a in self._attributes]
         self._halvings = {c: self._halved(c) for c in (*single, *pairs, *triples) if self._is_open(c)}
@@ -120,7 +130,8 @@ class TrueTables:
         logs = np.zeros(self._mass.size)
         for clique, halvings in self._halvings.items():
             tau = 0.0 if len(clique) == 1 else float(TAUS[sizes.get(clique) or predictions.size(None, rng)])
-            logs += self._effects(clique, halvings, tau, rng)
+            effects = self._effects(clique, halvings, tau, rng)
+            logs += effects * self._part(effects, self._farthest.get(clique, math.inf))
         weights = np.exp(logs - logs.max(initial=-np.inf)) * self._mass
         for _ in range(_PASSES):  # pairs, then single attributes
             for key, target in reversed(targets):
@@ -128,6 +139,14 @@ class TrueTables:
                 due = target * (len(self._order) / target.sum()) / np.maximum(got, 1e-9)
                 weights *= np.where(got > 0, np.minimum(due, 1e3), 1.0)[key]
         return np.asarray(weights)
+
+    def _part(self, effects: Array, farthest: float) -> float:
+        """Return the part of log effects of the cells that takes a table no farther than some total variation."""
+        if farthest == math.inf:
+            return 1.0
+        weights = self._mass * np.exp(effects)
+        far = 0.5 * float(np.abs(weights / weights.sum() - self._mass / self._mass.sum()).sum())
+        return min(1.0, farthest / max(far, 1e-300))
 
     def _key(self, groups: Sequence[Codes], clique: Clique) -> Codes:
         """Return the index of each cell in a table of groups of values."""
