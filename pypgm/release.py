@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -24,6 +23,7 @@ from pypgm.data.sources.frames import check_library
 from pypgm.data.sources.layout import Layout
 from pypgm.domain import Clique, as_clique, as_cliques
 from pypgm.errors import warn_caller
+from pypgm.estimation.pair_screen import PairScreen
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
 from pypgm.files.record_parts import write_parts
@@ -92,6 +92,7 @@ def release_fields(release: Released) -> dict[str, Any]:
     fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
     fields |= {name: value for name in ("key", "request") if (value := getattr(release, name))}
     fields |= {} if release.account is None else {"account": release.account.to_dict()}
+    fields |= {} if release.screen is None else {"screen": release.screen.to_fields(release.model.domain)}
     fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
     return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
 
@@ -115,6 +116,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "key": stored.get("key", ""),
         "request": stored.get("request", ""),
         "account": AccountEntry.from_dict(stored["account"]) if "account" in stored else None,
+        "screen": PairScreen.from_fields(domain, stored["screen"]) if "screen" in stored else None,
     }
 
 
@@ -126,6 +128,8 @@ def release_kind(stored: Mapping[str, Any]) -> str:
 def check_release(release: Released, stored: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` if a release contradicts the fields that it was made from."""
     check_links(release.measurements, release.ledger, stored if "charged_by" in stored else None)
+    if release.screen is not None and not any(line.what == "screen" for line in release.ledger.lines):
+        raise ValueError("it has a screen of pairs that no line of its ledger charged")
 
 
 class _FewErrorOptions(DrawOptions, total=False):
@@ -170,6 +174,9 @@ class Release(Released[Model_co]):
         SHA-256 of the workload and the targets that the job was called with; empty if there was none.
     account : AccountEntry, optional
         Account that the run was charged to, its number there and the amount that it reserved.
+    screen : PairScreen, optional
+        Noisy distances of pairs from independence, if the mechanism looked at all of them before it chose some. Errors
+        of pairs that were not counted are at most what they leave possible.
     """
 
     __slots__ = ()
@@ -271,7 +278,7 @@ class Release(Released[Model_co]):
         model = self._with_errors((*(a for c in wanted for a in c), *(evidence or ())))
 
         def answer(simulation: Simulation) -> list[Factor]:
-            return errors_of_counts(self._known, replace(simulation, shared=self._known.shared))
+            return errors_of_counts(self._known, self._known.told(simulation))
 
         return simulated(answer, "expected_error_many", model, wanted, self._read(evidence), options=options)
 
@@ -444,7 +451,12 @@ class Release(Released[Model_co]):
                     a for a in self.model.domain if not any(isinstance(v, str | bool) for v in labels.get(a, ()))
                 ]
             self._kept["known"] = ReleaseErrors(
-                self._with_errors(()), self.unmeasured, frozenset(ordinal), self._drawn, self.measurements
+                self._with_errors(()),
+                self.unmeasured,
+                frozenset(ordinal),
+                self._drawn,
+                self.measurements,
+                screen=self.screen,
             )
         known: ReleaseErrors = self._kept["known"]
         return known

@@ -13,6 +13,7 @@ from pypgm._core import __version__
 from pypgm.data import Schema
 from pypgm.data.sources.layout import Layout
 from pypgm.estimation.measurement import LinearMeasurement, Unmeasured, joined_marks
+from pypgm.estimation.pair_screen import PairScreen
 from pypgm.files.stored_model import Stored
 from pypgm.privacy.account_entry import AccountEntry
 from pypgm.privacy.ledger import Ledger, LedgerReport
@@ -62,6 +63,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     key: str = ""
     request: str = ""
     account: AccountEntry | None = None
+    screen: PairScreen | None = None
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # results that take long to compute
     _places: tuple[str, ...] = field(default=(), init=False, repr=False)  # paths of the records, not saved
 

@@ -216,6 +216,16 @@ _ACCOUNT = Record(
         "amount": (_NUMBER, "what the run reserved"),
     },
 )
+_SCREEN = Record(
+    "A screen of pairs",
+    {
+        "pairs": (np.ndarray, "numbers of the two attributes of each pair, among those of the model"),
+        "scores": (np.ndarray, "L1 distance of the counts of each from those of independent attributes, with noise"),
+        "by_chance": (np.ndarray, "what that distance is for independent attributes"),
+        "stddev": (float, "standard deviation of the noise, in records; the distances are in sixteenths of it"),
+        "total": (float, "number of records of the independent attributes"),
+    },
+)
 _RELEASE = Record(
     "A release",
     {
@@ -231,6 +241,7 @@ _RELEASE = Record(
         "layout?": (_LAYOUT, "of the table"),
         "kind?": ({"network", "field"}, "of release, where it has a class of its own"),
         "account?": (_ACCOUNT, "whose budget it spent"),
+        "screen?": (_SCREEN, "noisy distances of pairs from independence, from which some were chosen"),
         "unmeasured?": ({*get_args(Unmeasured)}, "why pairs were left out; not asked where the file does not say"),
         "key?": (str, "key of the job that made it"),
         "request?": (str, "SHA-256 of the workload and the targets of that job; not compared where the file has none"),

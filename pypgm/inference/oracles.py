@@ -127,7 +127,7 @@ class Answers(ExactAnswers):
                     columns |= _weighted_records(part, rows, rng)
                 else:
                     columns |= tree.draw(part.potentials, rows, rng, part.evidence)
-        return columns
+        return {a: columns[a] for a in self.domain}
 
     def map_by(self, oracle: Oracle, evidence: Evidence | None) -> tuple[dict[str, Label], float]:
         """Return the most probable values, or the best that mini-buckets find, with a warning and the bound."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pypgm.data import Dataset
+from pypgm.estimation.pair_screen import PairScreen, farthest
 from pypgm.estimation.total import estimate_total
 from pypgm.intervals.left_out import CrossValidatedPairs
 from pypgm.intervals.truths import TrueTables
@@ -58,6 +61,8 @@ class ReleaseErrors:
         Draws records of a model, with some of its attributes or all, that keep the rules of the table.
     answers : sequence of LinearMeasurement
         All released answers; the model may rest only on sums of them.
+    screen : PairScreen, optional
+        Noisy distances of pairs from independence.
     """
 
     def __init__(
@@ -67,10 +72,13 @@ class ReleaseErrors:
         ordinal: Collection[str],
         draw: Draw,
         answers: Sequence[LinearMeasurement],
+        *,
+        screen: PairScreen | None = None,
     ) -> None:
         recipe_of(model)  # raises where the errors are unknown
         self.model, self._ordinal, self._draw, self._answers = model, ordinal, draw, answers
-        self._unmeasured = _EFFECTS[unmeasured]
+        self._unmeasured, self._screen = _EFFECTS[unmeasured], screen
+        self._farthest: dict[Clique, float] = {}
         self.rows = max(1, round(model.total))
         self._model_records: Dataset | None = None
         self._left_out: CrossValidatedPairs | None = None
@@ -106,6 +114,15 @@ class ReleaseErrors:
             by_released = estimate_total(self.model.domain, self._answers)[1]
         return by_released, by_followed
 
+    @cached_property
+    def _dependence(self) -> dict[frozenset[str], float]:
+        """Total variation of pairs from independence."""
+        return {} if self._screen is None else self._screen.dependence()
+
+    def told(self, simulation: Simulation) -> Simulation:
+        """Return a simulation with what this release knows beside its model."""
+        return replace(simulation, shared=self.shared, dependence=self._dependence)
+
     def truths(self, attributes: Collection[str], n: int, clock: Clock) -> TrueTables:
         """Return a sampler of `n` true tables of some attributes, and of those that they are functions of."""
         if self._left_out is None:
@@ -115,7 +132,16 @@ class ReleaseErrors:
         scores = np.array([_NORMAL.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])
         scores /= max(float(np.sqrt(np.mean(np.square(scores)))), 1e-300)
         rows = np.maximum(1.0, self.rows + self.total_stddev * scores)
-        return TrueTables(self._left_out, inner, self.model_records, rows, self._unmeasured)
+        far = self._far(inner, clock)
+        return TrueTables(self._left_out, inner, self.model_records, rows, self._unmeasured, farthest=far)
+
+    def _far(self, attributes: Clique, clock: Clock) -> Mapping[Clique, float]:
+        """Return how far a screen leaves the true tables of pairs from the model, in total variation."""
+        pairs = [p for p in itertools.combinations(attributes, 2) if frozenset(p) in self._dependence]
+        new = [p for p in pairs if p not in self._farthest]
+        for pair, table in zip(new, self.model.project_many(new, n_threads=clock.n_threads), strict=True):
+            self._farthest[pair] = farthest(self._dependence, table)
+        return self._farthest
 
     def worlds(self, attributes: Clique, n: int, clock: Clock) -> Iterator[MadeUpRelease]:
         """Yield made-up tables and their releases with some attributes, fewer when time is up.
@@ -143,7 +169,8 @@ class ReleaseErrors:
         """Measure a made-up table and estimate again; None if there is no time."""
         model, measurements = self.model, recipe_of(self.model).measurements
         scale = max(float(model.total), 0.0) / self.rows
-        counts = true.count([m.clique for m in measurements], clock.n_threads)
+        cliques = list(dict.fromkeys(m.clique for m in measurements))
+        counts = dict(zip(cliques, true.count(cliques, clock.n_threads), strict=True))
         simulation = Simulation(model, [], None, 1, rng, clock, self.shared)
-        released: Model[Any] = again(simulation.of_tables(c * scale for c in counts))
+        released: Model[Any] = again(simulation.of_tables(counts[m.clique] * scale for m in measurements))
         return None if released.fit is not None and released.fit.status == "time" else released

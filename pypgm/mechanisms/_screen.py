@@ -17,7 +17,7 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.inference.bounded_tree import within
 from pypgm.mechanisms.one_way import Independent, independent, measure_singles
 from pypgm.mechanisms.pair_allocation import allocate, asked_pairs, hidden
-from pypgm.mechanisms.pair_dependence import screened
+from pypgm.mechanisms.pair_dependence import chances, screened
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.noise import drawable_variance
@@ -150,9 +150,10 @@ def _check_screen(run: Run, pairs: int) -> None:
 
 def _screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> dict[Clique, float]:
     """Return each pair's share of records outside the cells that independence predicts, noisy and shrunk."""
-    scores, stddev = screened(run, pairs, start, rho)
+    screen = screened(run, pairs, start, chances(pairs, start), rho)
+    scores = screen.scores
     mean, variance = scores.mean(), scores.var()
-    signal = max(0.0, 1 - stddev**2 / variance) if variance > 0 else 0.0
+    signal = max(0.0, 1 - screen.stddev**2 / variance) if variance > 0 else 0.0
     shrunk = mean + signal * (scores - mean)
     return dict(zip(pairs, np.clip(shrunk / (2 * start.total), 0.0, 1.0).tolist(), strict=True))
 

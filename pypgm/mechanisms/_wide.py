@@ -19,7 +19,7 @@ from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
 from pypgm.mechanisms.interactions import BEYOND_PAIRS, SEARCH_SHARE, Search, with_sets
 from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
 from pypgm.mechanisms.pair_allocation import PairAllocation, asked_pairs, with_targets
-from pypgm.mechanisms.pair_dependence import dependence, screened
+from pypgm.mechanisms.pair_dependence import chances, dependence, screened
 from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
 from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.run import Options, Run
@@ -268,7 +268,8 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     start = independent(run, singles)
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
     # 2. The screen.
-    dependences = dependence(list(weights), start, *screened(run, list(weights), start, rho))
+    chance = chances(list(weights), start)
+    dependences = dependence(screened(run, list(weights), start, chance, rho), chance, start)
     # 3. The forecast, for the budget left by products of ranks.
     lines = rho_of_products(run, len(weights), total)
     allocation = PairAllocation(run, weights, start, ordered, dependences)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.domain import Clique
+from pypgm.estimation.pair_screen import DISTANCES, PairScreen
 from pypgm.privacy.counts import batches
 
 if TYPE_CHECKING:
@@ -21,17 +22,20 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_DISTANCES = np.concatenate(
-    [[0.0], np.geomspace(0.002, 1.0, 40)]
-)  # possible total variation of a pair from independence
-_USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spread of such means
-_ROUNDS = 60  # of the search for the prior; more would only fit the noise
 _MEAN = 0.8  # of the standard deviation: the mean absolute value of a normal variable
 _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted to the records
 
 
-def screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> tuple[Array, float]:
-    """Return the L1 distances of pairs from an independent model, in records, with noise; and its deviation."""
+def chances(pairs: Sequence[Clique], start: Independent) -> Array:
+    """Return the total variation of each pair to be expected by chance if its attributes are independent."""
+    found = np.empty(len(pairs))
+    for places, counts in start.stacked(pairs):
+        found[places] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=1) / start.total
+    return found
+
+
+def screened(run: Run, pairs: Sequence[Clique], start: Independent, chance: Array, rho: Fraction) -> PairScreen:
+    """Return the L1 distances of pairs from an independent model, in records, with noise; the run keeps them."""
     scores = []
     for first, last in batches([run.domain.size(p) for p in pairs]):
         part = pairs[first:last]
@@ -39,7 +43,11 @@ def screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fractio
         distances = run.table.l1_selector(part, start.counts).screen(rho=rho * len(part) / len(pairs))
         scores.append(distances.scores)
         stddev = distances.stddev
-    return np.concatenate(scores), stddev
+    first, second = np.array([start.denoising_error(a) for a in start.shares])[_places(pairs, start)] ** 2
+    known = np.sqrt(chance**2 + (first + second))
+    screen = PairScreen(tuple(pairs), np.concatenate(scores), 2 * start.total * known, stddev, start.total)
+    run.screen = screen.rounded()
+    return screen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,48 +116,27 @@ class Dependences(Mapping[Clique, Dependence]):
 
     def at(self, places: NDArray[np.int64]) -> Dependence:
         """Return the dependence of the pairs at some positions, as one."""
-        distances = np.clip(_DISTANCES, self._least[places, None], 1.0)
+        distances = np.clip(DISTANCES, self._least[places, None], 1.0)
         return Dependence(distances, self._likely[places], self._chance[places, None])
 
 
-def dependence(pairs: Sequence[Clique], start: Independent, scores: Array, stddev: float) -> Dependences:
+def dependence(screen: PairScreen, chance: Array, start: Independent) -> Dependences:
     """Return the dependence of each pair inferred from screened distances, only from released numbers.
-
-    A score is the root of the summed squares of the pair's dependence, the error of the single attributes and chance,
-    with noise. The distribution of dependence is the likeliest for all scores together (expectation-maximisation over
-    a grid); with its own score, it gives the likely distances of each pair.
 
     Causes of a common effect are independent, but a model that knows them to depend on the effect alone makes them
     depend: so a pair's distance is at least the one through the most informative third attribute, ``2 x_ac x_bc``, less
     its own mean. The former is exact for even binary attributes.
     """
-    place = {a: i for i, a in enumerate(start.shares)}
-    first, second = np.array([[place[a], place[b]] for a, b in pairs]).T
-    wrong = np.array([start.denoising_error(a) for a in start.shares]) ** 2
-    chance = np.empty(len(pairs))
-    for places, counts in start.stacked(pairs):
-        chance[places] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=1) / start.total
-    known = np.sqrt(chance**2 + (wrong[first] + wrong[second]))
-    likely = _posterior(scores / (2 * start.total), known, stddev / (2 * start.total))
-    means = likely @ _DISTANCES
-    through = np.zeros((len(place), len(place)))
+    likely = screen.likely()
+    means = likely @ DISTANCES
+    first, second = _places(screen.pairs, start)
+    through = np.zeros((len(start.shares), len(start.shares)))
     through[first, second] = through[second, first] = means
     least = np.array([2 * (through * row).max(axis=1) for row in through])[first, second] - means
-    return Dependences(pairs, least, likely, chance)
+    return Dependences(screen.pairs, least, likely, chance)
 
 
-def _posterior(scores: Array, known: Array, stddev: float) -> Array:
-    """Return the probability of each distance for each pair, under the prior that fits all scores best.
-
-    With noisier scores the prior is closer to that of tables in general, exponential.
-    """
-    away = (scores[:, None] - np.hypot(_DISTANCES, known[:, None])) / stddev
-    fits = np.exp(-0.5 * (away**2 - np.square(away).min(axis=1, keepdims=True)))
-    usual = np.gradient(_DISTANCES) * np.exp(-_DISTANCES / _USUAL)
-    prior = usual = usual / usual.sum()
-    others = (stddev / _APART) ** 2  # pairs of other tables with as much information on the mean as these
-    for _ in range(_ROUNDS):
-        likely = fits * prior
-        likely /= likely.sum(axis=1, keepdims=True)
-        prior = (likely.sum(axis=0) + others * usual) / (len(scores) + others)
-    return np.asarray(likely)
+def _places(pairs: Sequence[Clique], start: Independent) -> NDArray[np.int64]:
+    """Return the positions of the first and of the second attributes of pairs, shape (2, pairs)."""
+    place = {a: i for i, a in enumerate(start.shares)}
+    return np.array([[place[a], place[b]] for a, b in pairs]).T

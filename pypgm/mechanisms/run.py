@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from pypgm.data import Schema
     from pypgm.estimation.measurement import Unmeasured
+    from pypgm.estimation.pair_screen import PairScreen
     from pypgm.estimation.steps import Pace
     from pypgm.models import GraphicalModel, RegionGraphModel
 
@@ -218,6 +219,8 @@ class Run(Entry):
         Multiple of the validated number of iterations that estimates go on to (default 1), see `SolverOptions`.
     unmeasured : {"not asked", "hidden by noise"}
         Reason why the mechanism leaves out pairs, see `Release`.
+    screen : PairScreen, optional
+        Noisy distances of pairs from independence, which the release keeps.
 
     Raises
     ------
@@ -229,6 +232,7 @@ class Run(Entry):
     """
 
     unmeasured: Unmeasured = "not asked"
+    screen: PairScreen | None = None
 
     def __init__(
         self,
@@ -419,7 +423,7 @@ class Run(Entry):
     ) -> Release[Released]:
         """Return the release, with the common options and those of the mechanism, given by keyword."""
         options = {name: _kept(value) for name, value in settings.items() if value is not None} | self._options_kept
-        known = {"options": options, "log": tuple(log), "unmeasured": self.unmeasured}
+        known = {"options": options, "log": tuple(log), "unmeasured": self.unmeasured, "screen": self.screen}
         release: Release[Released] = self.issued(
             Release, self.mapped.model(model), (*self.given, *measurements), **known
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol, TypedDict
 
 import numpy as np
@@ -93,6 +93,8 @@ class Simulation:
     shared : float
         Standard deviation of an error of the total that answers have besides their noise, if they were denoised before
         the estimate. Each value of an attribute has the same part of it.
+    dependence : mapping of set of str to float
+        Total variation of pairs from independence, by a screen of the records; see `PairScreen.dependence`.
     """
 
     model: Reestimated
@@ -102,6 +104,7 @@ class Simulation:
     rng: np.random.Generator
     clock: Clock
     shared: float = 0.0
+    dependence: Mapping[frozenset[str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_attributes(self)

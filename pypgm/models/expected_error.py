@@ -17,6 +17,7 @@ from pypgm._base.student import upper_end
 from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.pair_screen import farthest
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
@@ -271,7 +272,7 @@ def expectation(simulation: Simulation) -> Expectation:
     if done < 2:  # hardly a made-up table has records with the evidence: nothing is known
         unknown = [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in answers]
         return Expectation(unknown, np.ones((1, len(cliques))), answers, rest_on)
-    hidden = [0.0] * len(cliques) if simulation.evidence else _hidden(model, answers, rest_on)
+    hidden = [0.0] * len(cliques) if simulation.evidence else _hidden(simulation, answers, rest_on)
     errors, wider = [], upper_end(done) / upper_end(math.inf)
     squared = seen.tables(seen.squared(np.concatenate([t.datavector() for t in answers]), done))
     for squares, table, more, rests_on in zip(squared, answers, hidden, rest_on, strict=True):
@@ -282,21 +283,27 @@ def expectation(simulation: Simulation) -> Expectation:
 
 
 def _hidden(
-    model: EstimatedModel, tables: Sequence[Factor], rest_on: Sequence[Basis]
+    simulation: Simulation, tables: Sequence[Factor], rest_on: Sequence[Basis]
 ) -> list[NDArray[np.float64] | float]:
-    """Return the errors that unmeasured dependence adds to each table."""
+    """Return the errors that unmeasured dependence adds to each table: of pairs no more than a screen leaves."""
+    model = simulation.model
     noise, guessed = hiding_noise(recipe_of(model).measurements), {"merged", "unmeasured"}
     alone = {t.domain.attributes[0]: basis for t, basis in zip(tables, rest_on, strict=True) if t.values.ndim == 1}
     of_guesses = (a for t, basis in zip(tables, rest_on, strict=True) if basis in guessed for a in t.domain)
     if missing := [a for a in dict.fromkeys(of_guesses) if a not in alone]:
         alone |= dict(zip(missing, bases(model, [(a,) for a in missing]), strict=True))
     known = {a for a, basis in alone.items() if basis == "measured"}
-    return [
-        np.minimum(hidden_dependence(t.datavector(), noise), room(t.values, [a in known for a in t.domain]).ravel())
-        if basis in guessed
-        else 0.0
-        for t, basis in zip(tables, rest_on, strict=True)
-    ]
+    hidden: list[NDArray[np.float64] | float] = []
+    for t, basis in zip(tables, rest_on, strict=True):
+        added: NDArray[np.float64] | float = 0.0
+        if basis in guessed:
+            most = room(t.values, [a in known for a in t.domain]).ravel()
+            added = np.minimum(hidden_dependence(t.datavector(), noise), most)
+        if basis == "unmeasured":
+            far = farthest(simulation.dependence, t)
+            added = added * min(1.0, far / max(*_in_all(model, [added]), 1e-300))
+        hidden.append(added)
+    return hidden
 
 
 class SquaredErrors:
@@ -354,7 +361,7 @@ def expected_total_variation(
     distances = [_distances(estimated, true) for estimated, true in _worlds(simulation)]
     if not distances:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
-    hidden = _hidden(model, simulation.answers(model), bases(model, cliques))
+    hidden = _hidden(simulation, simulation.answers(model), bases(model, cliques))
     return np.asarray(np.minimum(np.hypot(np.mean(distances, axis=0), _in_all(model, hidden)), 1.0))
 
 

@@ -16,6 +16,7 @@ from pypgm._base.clock import Clock
 from pypgm._base.student import REACH
 from pypgm._base.terminal import escaped
 from pypgm.domain import Clique, Domain
+from pypgm.estimation.pair_screen import dependence_of
 from pypgm.factor import Factor
 from pypgm.files.stored_model import ReleasedModel
 from pypgm.intervals.counts import errors_by_truths
@@ -195,8 +196,8 @@ def quality_of(
     looked_at, n_pairs = _looked_at(model.domain)
     with Clock("how good it is", progress=progress) as clock:
         draws = _TABLES if seconds <= _QUICK else _SLOW_TABLES
-        shared = 0.0 if known is None else known.shared
-        expected = expectation(Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, shared))
+        simulation = Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock)
+        expected = expectation(simulation if known is None else known.told(simulation))
     mean = expected.distances.mean(axis=0).tolist()
     entries = zip(looked_at, expected.rest_on, expected.answers, mean, strict=True)
     return Quality(
@@ -275,5 +276,4 @@ def distances_of(pair: Factor) -> tuple[float, float]:
     (0.5, 0.5)
     """
     shares = pair.values / max(float(pair.values.sum()), 1e-300)
-    product = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
-    return 0.5 * float(np.abs(shares - 1 / shares.size).sum()), 0.5 * float(np.abs(shares - product).sum())
+    return 0.5 * float(np.abs(shares - 1 / shares.size).sum()), dependence_of(pair.values)

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pypgm
+from pypgm.estimation.pair_screen import PairScreen
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.pair_allocation import PairAllocation, cheapest
-from pypgm.mechanisms.pair_dependence import Dependence, dependence, screened
+from pypgm.mechanisms.pair_dependence import Dependence, chances, dependence, screened
 from pypgm.mechanisms.pair_forecasts import PairForecasts
 from pypgm.mechanisms.resolution import Values, resolutions
 from pypgm.mechanisms.run import Run
@@ -23,6 +24,13 @@ from pypgm.privacy import Budget
 def run_of(data, rho=1, **more):
     run = Run("wide", data, budget=Budget(rho=rho), unsafe_seed=1, **more)
     return run, independent(run, measure_singles(run, run.rho / 10))
+
+
+def of_scores(start, scores, stddev):
+    """Return a screen of these scores, and what chance makes of each pair."""
+    chance, wrong = chances(PAIRS, start), {a: start.denoising_error(a) for a in start.shares}
+    by_chance = [math.hypot(c, wrong[a], wrong[b]) for c, (a, b) in zip(chance, PAIRS, strict=True)]
+    return PairScreen(tuple(PAIRS), scores, 2 * start.total * np.array(by_chance), stddev, start.total), chance
 
 
 def table(n=20_000, seed=0):
@@ -58,7 +66,7 @@ def test_a_pair_that_stands_out_is_known_and_the_others_are_held_for_what_they_a
     rng = np.random.default_rng(1)
     true = np.where([p == ("x0", "x1") for p in PAIRS], 0.3, 0.0)
     scores = 2 * start.total * (true + 0.01 + stddev * rng.standard_normal(len(PAIRS)))
-    found = dependence(PAIRS, start, scores, 2 * start.total * stddev)
+    found = dependence(*of_scores(start, scores, 2 * start.total * stddev), start)
     means = {p: d.mean(d.distances) for p, d in found.items()}
     others = np.mean([m for p, m in means.items() if p != ("x0", "x1")])
     assert all(d.likely.sum() == pytest.approx(1) for d in found.values())
@@ -74,7 +82,7 @@ def test_a_pair_is_as_far_as_what_its_third_attribute_would_make_of_it():
     _, start = run_of(table(), 10)
     far = {("x0", "x7"): 0.4, ("x1", "x7"): 0.3}
     scores = np.array([2 * start.total * far.get(p, 0.0) for p in PAIRS])
-    found = dependence(PAIRS, start, scores, 2.0)
+    found = dependence(*of_scores(start, scores, 2.0), start)
     assert found["x0", "x1"].distances.min() == pytest.approx(2 * 0.4 * 0.3, rel=0.15)
     assert found["x2", "x3"].distances.min() < 0.01
 
@@ -92,17 +100,18 @@ def test_what_is_told_and_what_is_not_are_all_there_is(seed, part, whole):
 def test_scores_of_a_screen_are_the_distances_with_its_noise(privacy):
     data = table(3000)
     run, start = run_of(data, 1000, neighbours=privacy)
-    scores, stddev = screened(run, PAIRS, start, run.rho / 10)
+    screen = screened(run, PAIRS, start, chances(PAIRS, start), run.rho / 10)
     true = [np.abs(data.project(p).datavector() - start.counts(p)).sum() for p in PAIRS]
-    assert stddev == pytest.approx(math.sqrt(len(PAIRS) * (1 if privacy == "add-remove" else 4) / 200), rel=0.01)
-    assert np.abs(scores - true).max() < 6 * stddev
+    assert screen.stddev == pytest.approx(math.sqrt(len(PAIRS) * (1 if privacy == "add-remove" else 4) / 200), rel=0.01)
+    assert np.abs(screen.scores - true).max() < 6 * screen.stddev
 
 
 @pytest.mark.parametrize("rho", [1e-2, 30])
 def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
     data = table()
     run, start = run_of(data, rho)
-    found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
+    chance = chances(PAIRS, start)
+    found = dependence(screened(run, PAIRS, start, chance, run.rho / 30), chance, start)
     weights = dict.fromkeys(PAIRS, 1.0)
     asked, more = PairAllocation(run, weights, start, set(), found).chosen(0.8 * rho, 0.1 * rho)
     assert 0 <= more <= 0.8 * rho
@@ -118,7 +127,8 @@ def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
 @pytest.mark.parametrize("rho", [0.0, -0.01])
 def test_where_choices_and_products_leave_nothing_no_pair_is_asked(rho):
     run, start = run_of(table())
-    found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
+    chance = chances(PAIRS, start)
+    found = dependence(screened(run, PAIRS, start, chance, run.rho / 30), chance, start)
     assert PairAllocation(run, dict.fromkeys(PAIRS, 1.0), start, set(), found).chosen(rho, 0.9) == ({}, 0.0)
 
 
@@ -149,7 +159,9 @@ def test_pairs_of_any_shapes_side_by_side_are_forecast_as_each_alone(seed):
     columns = {f"x{i}": rng.integers(0, 1 + rng.integers(0, n, 3000), 3000) for i, n in enumerate(sizes)}
     run, start = run_of(pypgm.Dataset(columns, pypgm.Domain(list(columns), sizes)), 10)
     pairs, ordered = list(itertools.combinations(columns, 2)), {"x1", "x3", "x5"}
-    found = dependence(pairs, start, 2 * start.total * rng.random(len(pairs)) / 3, 0.02 * start.total)
+    chance, total = chances(pairs, start), start.total
+    scores = 2 * total * rng.random(len(pairs)) / 3
+    found = dependence(PairScreen(tuple(pairs), scores, 2 * total * chance, 0.02 * total, total), chance, start)
     forecasts = PairForecasts(pairs, start, ordered, found, run.table.privacy)
     stddevs = [1.0, 20.0, 500.0]
     for stddev, best in zip(stddevs, forecasts.best(np.arange(len(pairs)), stddevs), strict=True):

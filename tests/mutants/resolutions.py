@@ -51,17 +51,25 @@ MUTANTS = {
     "pairs are worth what their exact distances say": at(
         "mechanisms._wide:_measure_pairs", choosing, "path depends on the data"
     )(
-        "screened(run, X, Y, Z)",
-        "(screened(run, X, Y, Z), (__import__('numpy').array([sum(map(abs, getattr(run.table, "
-        "'_PrivateTable__data').project(p).datavector() - Y.counts(p))) for p in weights]), 1.0))[1]",
+        "screened(run, X, start, Y, Z)",
+        "(lambda screen: __import__('dataclasses').replace(screen, stddev=1.0, scores=__import__('numpy').array([sum("
+        "map(abs, getattr(run.table, '_PrivateTable__data').project(p).datavector() - start.counts(p))) for p in X])))"
+        "(screened(run, X, start, Y, Z))",
     ),
     "the screen of pairs is charged to another ledger": at("mechanisms._wide:_measure_pairs", choosing, "overspent")(
-        "Z = dependence(X, Y, *screened(run, X, Y, rho))",
+        "Z = dependence(screened(run, X, start, Y, rho), Y, start)",
         "table = run.table\n"
         "other = type(table)(getattr(table, '_PrivateTable__data'), table.privacy, type(ledger)(ledger.budget))\n"
         "run.table = other\n"
-        "Z = dependence(X, Y, *screened(run, X, Y, run.rho))\n"
+        "Z = dependence(screened(run, X, start, Y, run.rho), Y, start)\n"
         "run.table = table",
+    ),
+    "a release keeps the screen as it was before the noise": at(
+        "mechanisms.pair_dependence:screened", choosing, "private state kept"
+    )(
+        "screen.rounded()",
+        "type(screen)(screen.pairs, np.array([np.abs(getattr(run.table, '_PrivateTable__data').project(p).datavector() "
+        "- start.counts(p)).sum() for p in pairs]), screen.by_chance, screen.stddev, screen.total)",
     ),
     "rank products are charged to another ledger": at(
         "mechanisms.rank_products:RankProducts.measured", choosing, "overspent"
