@@ -7,8 +7,9 @@ the PostgreSQL that PYPGM_POSTGRES names and a local Spark (needs the extra `[sp
 The counts of both columns, and what open columns settle to, are compared with those of memory. Then a line has the time
 to open the column (to settle it too, if it is open) and to count it with the other, how many times what memory takes
 that is, the queries or passes it took, and the bytes that came to the client: answers of an engine, or what was read of
-files. At last, tables of all closed kinds: all pairs of 10^4, 10^5, … records, up to 10^LARGEST, and the exponent by
-which the time grows at the end.
+files. Then tables of all closed kinds: all pairs of 10^4, 10^5, … records, up to 10^LARGEST, and how the time grows at
+the end. At last, what `wide` takes and fetches for 12 columns of 10^LARGEST records, an open one and one of quantiles
+among them.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ KINDS: dict[str, tuple[str, Any]] = {  # the value of record i in SQL, and its d
 }
 WHOLE = [k for k, (_, column) in KINDS.items() if k != "2,000 texts" and not isinstance(column, OpenSet | QuantileBins)]
 OTHER = ("i % 7", 7)
+_SIZES = (9, 16, 7, 15, 6, 5, 2, 42, 10, 10)
 SERIES = {
     "duckdb": "FROM range({}) AS r(i)",
     "postgres": "FROM generate_series(CAST(0 AS BIGINT), {} - 1) AS r(i)",
@@ -88,7 +90,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--largest", type=int, default=6)
     arguments = parser.parse_args()
-    for line in itertools.chain(by_kind(arguments.rows), growth(arguments.largest)):
+    for line in itertools.chain(by_kind(arguments.rows), growth(arguments.largest), by_wide(10**arguments.largest)):
         print(line, flush=True)
 
 
@@ -141,6 +143,22 @@ def growth(largest: int) -> Iterator[str]:
             each = ", ".join(f"{s / rows * 1e6:.3g}" for s, rows in zip(seconds, sizes, strict=True))
             end = f"; the last ten times take {seconds[-1] / seconds[-2]:.1f} times as long" if len(sizes) > 1 else ""
             yield f"  {place.name}: {each}{end}"
+
+
+def by_wide(rows: int) -> Iterator[str]:
+    """Yield for each engine a line on what `wide` takes and fetches, with an open column and one of quantiles."""
+    columns = {f"c{i}": (f"(i * {7919 + 31 * i} / {11 + i}) % {size}", size) for i, size in enumerate(_SIZES)}
+    columns |= {f"x{i}": KINDS[kind] for i, kind in enumerate(("open texts", "double in quantiles"))}
+    schema = declared({name: column for name, (_, column) in columns.items()})
+    yield f"{len(columns)} columns, {rows:,} records, `wide` at epsilon 1"
+    with places() as found:
+        for place in found[2:]:  # what files take is in bench_sources
+            answers: list[int] = []
+            whole = "//" if place.name == "duckdb" else "/"
+            made = {name: sql.replace(" / ", f" {whole} ") for name, (sql, _) in columns.items()}
+            with place.table(made, rows) as source, answers_noted(answers):
+                _, seconds = timed(pypgm.synthesize, source, schema, epsilon=1, delta=1e-9)
+            yield f"  {place.name}: {seconds:.1f} s, {len(answers)} queries, {sum(answers) / 1e6:.1f} MB of answers"
 
 
 def declared(columns: Mapping[str, Any]) -> pypgm.Schema | pypgm.OpenSchema:

@@ -49,6 +49,7 @@ __all__: list[str] = [
     "levelled",
     "permute_and_flip",
     "plan_elimination",
+    "rake",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_sum",
@@ -920,6 +921,15 @@ def plan_elimination(
 ) -> Contraction:
     """
     Plan the sum over all attributes but some; tables are (axes, logarithms).
+    """
+
+def rake(
+    weights: numpy.typing.NDArray[numpy.float64],
+    targets: collections.abc.Sequence[tuple[numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float64]]],
+    passes: typing.SupportsInt | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Weights of cells whose sums over groups, (group of each cell, sum of each group), approach the targets.
     """
 
 def reduce_logsumexp(

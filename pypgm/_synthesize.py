@@ -17,7 +17,7 @@ from pypgm.data.sources.source import open_source
 from pypgm.jobs.job import Job
 from pypgm.jobs.place import Place
 from pypgm.mechanisms.run import DEFAULTS, Options
-from pypgm.mechanisms.tables import BEST, check_options, declared_schema, prepared
+from pypgm.mechanisms.tables import BEST, check_options, declared_schema, prepared, request_of
 from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.account_use import on_table
 from pypgm.privacy.arguments import one_relation, relation_of
@@ -82,7 +82,7 @@ def synthesize(
     key : str, optional
         Key of a job that may be repeated: the first call with it keeps its release at the path `release`, and in the
         account, if there is one; later ones return that release and spend nothing. Under the same key, another schema,
-        mechanism, budget or neighbour relation is refused.
+        mechanism, budget, neighbour relation or workload, or other targets are refused.
     release : path, optional
         Where a release with a key is kept; without an account it is all that a later call looks at.
     **options
@@ -151,6 +151,7 @@ def synthesize(
         budget=whole,
         privacy=relation_of(relation, known.provisional),
         account=account,
+        request=request_of(known.provisional, mechanism, options),
         is_test=options.get("unsafe_seed") is not None,
     )
     if (earlier := job.earlier()) is not None:
@@ -159,7 +160,7 @@ def synthesize(
     with Place(job.file) as place, job.reserved() as reservation:
         spend = prepared(opened, known, epsilon, delta, **how, options={**options, "account": reservation})
         del opened
-        made = replace(spend(), key=job.key)
+        made = replace(spend(), key=job.key, request=job.request)
         place.keep(made, partial(job.keep, made))
     return made
 

@@ -90,7 +90,7 @@ def release_fields(release: Released) -> dict[str, Any]:
     fields |= links_of(release.measurements, release.ledger)
     fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
     fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
-    fields |= {"key": release.key} if release.key else {}
+    fields |= {name: value for name in ("key", "request") if (value := getattr(release, name))}
     fields |= {} if release.account is None else {"account": release.account.to_dict()}
     fields |= {} if release.screen is None else {"screen": release.screen.to_fields(release.model.domain)}
     fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
@@ -114,6 +114,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
         "unmeasured": stored.get("unmeasured", "not asked"),
         "key": stored.get("key", ""),
+        "request": stored.get("request", ""),
         "account": AccountEntry.from_dict(stored["account"]) if "account" in stored else None,
         "screen": PairScreen.from_fields(domain, stored["screen"]) if "screen" in stored else None,
     }
@@ -169,6 +170,8 @@ class Release(Released[Model_co]):
     key : str
         Key of the job that made the release, by which a repeated call of ``pypgm synth`` recognises it; empty if there
         was none.
+    request : str
+        SHA-256 of the workload and the targets that the job was called with; empty if there was none.
     account : AccountEntry, optional
         Account that the run was charged to, its number there and the amount that it reserved.
     screen : PairScreen, optional

@@ -61,6 +61,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     layout: Layout | None = None
     unmeasured: Unmeasured = "not asked"
     key: str = ""
+    request: str = ""
     account: AccountEntry | None = None
     screen: PairScreen | None = None
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # results that take long to compute

@@ -161,6 +161,7 @@ FUNCTIONS = {
     "levelled": (TREE, zeros(6)),
     "permute_and_flip": (COUNTS, 1, 2),
     "plan_elimination": LEAVES[0],
+    "rake": (np.ones(4), [(np.array([0, 1, 1, 0], np.uint32), np.ones(2))], 2),
     "reduce_logsumexp": (zeros(6), [2, 3], [1, 0], 1),
     "reduce_max": (zeros(6), [2, 3], [1, 0], 1),
     "reduce_sum": (zeros(6), [2, 3], [1, 0], 1),

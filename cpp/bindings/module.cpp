@@ -17,6 +17,7 @@ void bind_logistic_sums(py::module_& m);
 void bind_measurements(py::module_& m);
 void bind_mrf_sampling(py::module_& m);
 void bind_noise(py::module_& m);
+void bind_raking(py::module_& m);
 void bind_random_bits(py::module_& m);
 void bind_record_refinement(py::module_& m);
 void bind_reduce(py::module_& m);
@@ -43,6 +44,7 @@ PYBIND11_MODULE(_core, m) {
   bind_measurements(m);
   bind_descent(m);
   bind_reparameterise(m);
+  bind_raking(m);
   bind_random_bits(m);
   bind_local_answers(m);
   bind_noise(m);

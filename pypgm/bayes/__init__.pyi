@@ -14,6 +14,9 @@ from pypgm.bayes.comparison import compare_tables as compare_tables
 from pypgm.bayes.comparison import map_agreement as map_agreement
 from pypgm.bayes.counted import CountedNetwork as CountedNetwork
 from pypgm.bayes.dynamic import DynamicNetwork as DynamicNetwork
+from pypgm.bayes.dynamic_learning import DynamicStructure as DynamicStructure
+from pypgm.bayes.dynamic_learning import learn_dynamic as learn_dynamic
+from pypgm.bayes.dynamic_learning import learn_dynamic_structure as learn_dynamic_structure
 from pypgm.bayes.learning import fit_score as fit_score
 from pypgm.bayes.learning import learn as learn
 from pypgm.bayes.network import BayesianNetwork as BayesianNetwork

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pypgm._base.html import Shown
+from pypgm._base.memory import check_fits, short
 from pypgm._base.numeric import checked_integer
 from pypgm.bayes.checks import check_network
 from pypgm.bayes.network import BayesianNetwork
@@ -20,6 +21,8 @@ from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.inference._variable_elimination import log_elimination
+
+_ATTRIBUTE_BYTES = 1300  # of an attribute in an unrolled network, beside the cells of its table (tracemalloc)
 
 
 def before(attribute: str) -> str:
@@ -108,8 +111,14 @@ class DynamicNetwork(Shown):
         ------
         ValueError
             If the number of slices is less than 1.
+        ModelTooLargeError
+            If so many slices do not fit into memory; `filter` and `smooth` need that of one slice.
         """
         n_slices = checked_integer("n_slices", n_slices, 1)
+        cells = sum(table.values.size for table in self.tables.values())
+        what = f"{short(n_slices)} slices of {len(self.domain)} attributes are too many to unroll"
+        way_out = "unroll fewer; filter, smooth and log_probability take one slice after the other"
+        check_fits(n_slices * (8 * cells + _ATTRIBUTE_BYTES * len(self.domain)), None, what, way_out)
         sizes: dict[str, Any] = {f"{a}[{t}]": self.domain[a] for t in range(n_slices) for a in self.domain}
         parents: dict[str, Clique] = {}
         tables: dict[str, Any] = {}

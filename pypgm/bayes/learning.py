@@ -125,7 +125,7 @@ def learn(
     records: Dataset | None = data if isinstance(data, Dataset) and data.domain == domain and weights is None else None
     if records is None:
         n_rows, columns = as_codes(domain, data)
-        times = _checked_weights(weights, data.weights if isinstance(data, Dataset) else None, n_rows)
+        times = checked_weights(weights, data.weights if isinstance(data, Dataset) else None, n_rows)
         if len(columns) == len(domain) and all((column != MISSING).all() for column in columns.values()):
             records = Dataset(columns, domain, weights=times)
     if records is not None:
@@ -180,9 +180,10 @@ def pseudo_counts(
     return added
 
 
-def _checked_weights(
+def checked_weights(
     weights: ArrayLike | None, from_records: NDArray[np.float64] | None, n_rows: int
 ) -> NDArray[np.float64] | None:
+    """Return weights of records, as given or as the records have them; None if they all count alike."""
     if weights is None:
         return from_records
     if from_records is not None:

@@ -553,7 +553,7 @@ class BayesianNetwork(RowAnswers):
         known: Mapping[str, NDArray[np.integer]] = {}
         if evidence:
             known = net._drawn_part(evidence).answers.records(n_rows, source, evidence, oracle)
-        return Dataset(draw_ancestral(net.tables, net._order, n_rows, source, known), net.domain)
+        return Dataset._of_codes(draw_ancestral(net.tables, net._order, n_rows, source, known), net.domain)
 
     def impute(
         self,

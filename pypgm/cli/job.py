@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from pypgm.cli.arguments import dialect, workload_named
 from pypgm.data import OpenSchema, Schema
 from pypgm.jobs.job import Job
+from pypgm.mechanisms.tables import request_of
 from pypgm.privacy.account import Account
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.tables import budget_for
@@ -40,8 +43,8 @@ def job_key(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> str:
     return hashlib.sha256(json.dumps(call, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def job_of(arguments: argparse.Namespace, schema: Schema | OpenSchema, file: str) -> Job:
-    """Return the job of a call, whose release goes to a file."""
+def job_of(arguments: argparse.Namespace, schema: Schema | OpenSchema, file: str, options: Mapping[str, Any]) -> Job:
+    """Return the job of a call with these options of its mechanism, whose release goes to a file."""
     account, name = None, str(arguments.account)
     if arguments.account is not None:
         account = Account(arguments.account).on(arguments.duckdb_table or arguments.table)
@@ -53,5 +56,6 @@ def job_of(arguments: argparse.Namespace, schema: Schema | OpenSchema, file: str
         budget=budget_for(schema, arguments.epsilon, arguments.delta),
         privacy=relation_of(arguments.neighbours, schema.provisional),
         account=account,
+        request=request_of(schema.provisional, arguments.mechanism, options),
         name="" if "://" in name else name,  # it may have a password
     )

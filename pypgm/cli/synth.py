@@ -145,7 +145,7 @@ class PaidError(Exception):
 def _synth(arguments: argparse.Namespace) -> None:
     file = arguments.model or default_place(arguments.table, arguments.out)
     schema = _checked(arguments, file)
-    job, is_written = job_of(arguments, schema, file), has_contents(arguments.out)
+    job, is_written = job_of(arguments, schema, file, _options(arguments)), has_contents(arguments.out)
     if (earlier := job.earlier()) is not None:
         _complete(arguments, *earlier)
         return
@@ -168,7 +168,7 @@ def _paid(arguments: argparse.Namespace, schema: Schema | OpenSchema, job: Job) 
         mechanism_run = _prepared(arguments, schema, reservation)
         arguments.steps.step("opened", key=job.key)
         with arguments.steps.following(alone=not _talks(arguments)):
-            release = replace(mechanism_run(), key=job.key)
+            release = replace(mechanism_run(), key=job.key, request=job.request)
         # From here on everything depends on the records through the release alone.
         del mechanism_run
         stop_if_interrupted(release)

@@ -113,6 +113,17 @@ class Dataset(Shown):
         self.persons = None if persons is None else self._keys_of(persons)
 
     @classmethod
+    def _of_codes(cls, columns: dict[str, NDArray[Any]], domain: Domain) -> Dataset:
+        """Return records whose columns were made in the order of the domain and of its codes, so that none is checked.
+
+        Checks take longer than a single record of a network does to draw.
+        """
+        data = cls.__new__(cls)
+        data.columns, data.domain = columns, domain
+        data.schema = data.weights = data.persons = None
+        return data
+
+    @classmethod
     def from_frame(cls, frame: Frame, schema: Encoder | Domain, *, ignore_extra: bool = False) -> Dataset:
         """Return the records of a data frame; columns are matched by name, and labels become codes.
 
@@ -299,7 +310,7 @@ class Dataset(Shown):
     def _taken(self, rows: NDArray[np.integer[Any]], attributes: Clique | None = None) -> Dataset:
         """Return records by their places, each as often as it is named, with all attributes or some; no weights."""
         domain = self.domain if attributes is None else self.domain.project(self.domain.canonical(attributes))
-        return Dataset({a: np.asarray(self.columns[a])[rows] for a in domain}, domain)
+        return Dataset._of_codes({a: np.asarray(self.columns[a])[rows] for a in domain}, domain)
 
     def _person(self) -> Person:
         person: Person | None = None if self.schema is None else self.schema.person

@@ -247,6 +247,7 @@ _RELEASE = Record(
         "screen?": (_SCREEN, "noisy distances of pairs from independence, from which some were chosen"),
         "unmeasured?": ({*get_args(Unmeasured)}, "why pairs were left out; not asked where the file does not say"),
         "key?": (str, "key of the job that made it"),
+        "request?": (str, "SHA-256 of the workload and the targets of that job; not compared where the file has none"),
     },
 )
 _POOL = ([MEASUREMENT], "each once: those of the release, of its model and of the model's prior")

@@ -31,7 +31,7 @@ class QueryTooLargeError(ValueError):
 def packed_measurements(measurements: Sequence[LinearMeasurement]) -> list[dict[str, Any]]:
     """Return the arguments that make measurements, as JSON and arrays; ``QueryTooLargeError`` if they cannot be."""
     plain = ("values", "clique", "stddev", "noise", "not_private")
-    return [{name: getattr(m, name) for name in plain} | {"query": _packed(m.query)} for m in measurements]
+    return [{name: getattr(m, name) for name in plain} | {"query": packed_query(m.query)} for m in measurements]
 
 
 def unpacked_measurements(domain: Domain, entries: Sequence[Mapping[str, Any]]) -> tuple[LinearMeasurement, ...]:
@@ -48,25 +48,25 @@ def _measurement(domain: Domain, entry: Mapping[str, Any]) -> LinearMeasurement:
     return LinearMeasurement(**{**entry, "query": query})
 
 
-def _packed(value: object) -> object:
-    """Return a query, or an argument of one, as JSON and arrays."""
+def packed_query(value: object) -> object:
+    """Return a query, or an argument of one, as JSON and arrays; ``QueryTooLargeError`` if it cannot be."""
     if isinstance(value, LinearQuery):
         if type(value) not in _KEPT:
             if value.nnz > _DENSE_ENTRIES:
                 raise QueryTooLargeError(f"{value!r} is too large to be written as a matrix; save without it")
             value = Matrix(value.to_sparse())
-        return {"class": type(value).__name__, "arguments": _packed(value.__reduce__()[1])}
+        return {"class": type(value).__name__, "arguments": packed_query(value.__reduce__()[1])}
     if isinstance(value, Rows):
         return {"shape": value.shape, "entries": value.data, "columns": value.indices, "rows": value.indptr}
     if isinstance(value, tuple):  # groups of values are tens of thousands of integers
-        return [*value] if {*map(type, value)} == {int} else [_packed(part) for part in value]
+        return [*value] if {*map(type, value)} == {int} else [packed_query(part) for part in value]
     if isinstance(value, int | np.ndarray | None):
         return value
     raise TypeError(f"a query made of a {type(value).__name__} cannot be kept")  # no class of pypgm's is
 
 
 def _unpacked(value: object, most: int) -> object:
-    """Undo `_packed`, where no number of cells or rows is above a bound."""
+    """Undo `packed_query`, where no number of cells or rows is above a bound."""
     if isinstance(value, list):
         return tuple(_unpacked(part, most) for part in value)
     if isinstance(value, int) and value > most:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from typing import Literal, get_args
 
@@ -64,11 +65,15 @@ def _mean_over_forests(regions: Sequence[Clique], edges: Sequence[tuple[int, int
     position = {s: i for i, s in enumerate(scopes)}
     children = {c for _, c in edges}
     roots = [i for i in range(len(scopes)) if i not in children]
+    holders: dict[str, list[int]] = {}
+    for i, scope in enumerate(scopes):
+        for attribute in scope:
+            holders.setdefault(attribute, []).append(i)
     used = np.zeros(len(scopes))
     numbers = np.zeros(len(scopes))
     starts = [roots[i * len(roots) // _FORESTS] for i in range(_FORESTS)]
     for start in starts:
-        taken = _forest(scopes, position, start, used)
+        taken = _forest(scopes, position, holders, start, used)
         for region, separator in taken:
             numbers[region] += 1.0 / _FORESTS
             used[region] += 1
@@ -78,28 +83,42 @@ def _mean_over_forests(regions: Sequence[Clique], edges: Sequence[tuple[int, int
 
 
 def _forest(
-    scopes: Sequence[frozenset[str]], position: dict[frozenset[str], int], start: int, used: NDArray[np.float64]
+    scopes: Sequence[frozenset[str]],
+    position: dict[frozenset[str], int],
+    holders: dict[str, list[int]],
+    start: int,
+    used: NDArray[np.float64],
 ) -> list[tuple[int, int | None]]:
     """Grow an acyclic set of regions that covers all attributes, largest separators first, rarely used regions first.
 
     A region joins with the separator it shares with one region of the set, if that is all it shares with the set.
     """
-    taken: list[tuple[int, int | None]] = [(start, None)]
-    covered = set(scopes[start])
+    taken: list[tuple[int, int | None]] = []
+    covered: set[str] = set()
     # What each region shares at most with a single one of the set.
-    shared = [s & scopes[start] for s in scopes]
-    while True:
-        fitting = [
-            i
-            for i, s in enumerate(scopes)
-            if not s <= covered and s & covered == shared[i] and (not shared[i] or shared[i] in position)
-        ]
-        if not fitting:
-            return taken
-        best = min(fitting, key=lambda i: (-len(shared[i]), -len(scopes[i]), used[i], i))
-        taken.append((best, position[shared[best]] if shared[best] else None))
-        covered |= scopes[best]
-        for i, s in enumerate(scopes):
-            common = s & scopes[best]
+    shared: list[frozenset[str]] = [frozenset()] * len(scopes)
+
+    def rank(i: int) -> tuple[int, int, float, int]:
+        return -len(shared[i]), -len(scopes[i]), used[i], i
+
+    # Whether a region fits, and its rank, change only where one joins that has attributes of it: it is then pushed
+    # again, and the old entry no longer counts.
+    waiting = [(-np.inf, 0, 0.0, start), *map(rank, range(len(scopes)))]
+    heapq.heapify(waiting)
+    while waiting:
+        *_, best = entry = heapq.heappop(waiting)
+        scope, separator = scopes[best], shared[best]
+        is_current = not taken or entry == rank(best)
+        if not is_current or scope <= covered or scope & covered != separator:
+            continue
+        if separator and separator not in position:
+            continue
+        taken.append((best, position[separator] if separator else None))
+        covered |= scope
+        for i in {i for attribute in scope for i in holders[attribute]}:
+            common = scopes[i] & scope
             if len(common) > len(shared[i]):
                 shared[i] = common
+            if not scopes[i] <= covered:
+                heapq.heappush(waiting, rank(i))
+    return taken

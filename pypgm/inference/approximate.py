@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,8 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.junction_tree import check_possible
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import convex_gbp
-from pypgm.inference.mini_buckets import Draws, MiniBuckets, bucket_scopes, climbed, min_fill_order
+from pypgm.inference.blankets import Blankets
+from pypgm.inference.mini_buckets import Draws, MiniBuckets, bucket_scopes, min_fill_order
 
 _BUCKET_CELLS = (2**12, 2**16, 2**20)  # of the largest part of a bucket
 _MOST_CELLS = 2**24  # of all buckets together: a second or two
@@ -59,14 +61,26 @@ class Approximated:
 
     def project(self, clique: Clique) -> NDArray[np.float64]:
         """Return the probabilities of a clique; of regions only if one holds it."""
-        domain = self.potentials.domain
-        if self.tables is not None:
-            return self.tables.project(clique).datavector()
-        scope = domain.indices(clique)
-        rows = np.zeros(self.draws.codes.shape[1], dtype=np.intp)
-        for a in scope:
-            rows = rows * domain.shape[a] + self.draws.codes[a]
-        return np.bincount(rows, self.draws.weights, domain.size(clique)).astype(np.float64)
+        return self._by_draws(clique)[0] if self.tables is None else self.tables.project(clique).datavector()
+
+    def is_worse_than_draws(self) -> bool:
+        """Return whether the marginals of regions seem farther from the model than those of the draws.
+
+        They differ by the errors of both, of which the draws' are known: these are the smaller part then.
+        """
+        distance = variance = 0.0
+        for a in self.potentials.domain:
+            by_draws, squares = self._by_draws((a,))
+            distance += float(((by_draws - self.project((a,))) ** 2).sum())
+            variance += squares
+        return distance > 2 * variance
+
+    def _by_draws(self, clique: Clique) -> tuple[NDArray[np.float64], float]:
+        return self._blankets.marginal(self.draws, self.potentials.domain.indices(clique))
+
+    @cached_property
+    def _blankets(self) -> Blankets:
+        return Blankets(self.potentials)
 
 
 def approximated(
@@ -84,8 +98,8 @@ def approximated(
     Region graphs are tried from coarse to fine: the tables with the parts that they share, cycles of pairs, and
     mini-buckets of more and more cells. The first is taken that converges to the log Z that independent draws estimate,
     as far as they can tell; else that which comes nearest. A graph whose log Z is above the bound is never taken while
-    there is another one. "auto" takes the draws if no graph agrees with them, and tries no fine ones if the draws are
-    good.
+    there is another one. "auto" tries no fine ones if the draws are
+    good, and takes the draws if no graph agrees with them, or if their marginals seem better than the graph's.
 
     Parameters
     ----------
@@ -129,14 +143,16 @@ def approximated(
             answer = Approximated("region_graph", result.dual, agrees, draws, potentials, tables, regions)
             if agrees:
                 break
-    return by_draws if oracle == "auto" and by_draws.converged and not answer.converged else answer
+    if oracle == "auto" and by_draws.converged and (not answer.converged or answer.is_worse_than_draws()):
+        return by_draws
+    return answer
 
 
 def _apart(draws: Draws, log_z: float) -> float:
     """Return how far a log Z is from what draws say of it: three standard errors of many, the interval of few."""
     if draws.effective_size >= FEWEST:
         return max(0.0, abs(log_z - draws.log_z) - 3 / math.sqrt(draws.effective_size))
-    low, high = draws.interval
+    low, high = draws.interval()
     return max(0.0, low - log_z, log_z - high)
 
 
@@ -197,7 +213,8 @@ def best_found(potentials: CliqueVector) -> tuple[NDArray[np.intp], float, float
         draws = drawn(potentials, order, N_DRAWS, np.random.default_rng(0))
         likeliest = np.argsort(-buckets.log_weights(draws.codes))[:_CLIMBED]
         result += [draws.codes[:, i] for i in likeliest]
-    result = [climbed(potentials, codes) for codes in result]
+    blankets = Blankets(potentials)
+    result = [blankets.climbed(codes) for codes in result]
     log_weights = buckets.log_weights(np.stack(result, axis=1))
     best = int(log_weights.argmax())
     return result[best], float(log_weights[best]), bound

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits, fits
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, Label
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
@@ -54,6 +55,35 @@ class Rest:
     constant: float
 
 
+@dataclass(frozen=True, eq=False)
+class Component:
+    """Attributes that tables connect with each other, and with no others.
+
+    Attributes
+    ----------
+    frame : CliqueVector
+        Of their tables, the cliques.
+    tables : sequence of int
+        Positions of these tables among those of the model.
+    tree : JunctionTree or None
+        None if it is too large to plan.
+    """
+
+    frame: CliqueVector
+    tables: Sequence[int]
+    tree: JunctionTree | None
+
+    def of(self, rest: Rest) -> Rest:
+        """Return the component's part of the model."""
+        values = [rest.potentials.table(i) for i in self.tables]
+        evidence = {a: given for a, given in rest.evidence.items() if a in self.frame.domain}
+        return Rest(self.frame.like(np.concatenate(values) if values else np.zeros(0)), evidence, {}, 0.0)
+
+    def fits(self, max_bytes: float | None) -> bool:
+        """Return whether the junction tree may be held."""
+        return self.tree is not None and fits(self.tree.cost.bytes, max_bytes)
+
+
 class Slices:
     """Tables of a model cut by known attributes: made once, used for all values of these attributes.
 
@@ -88,6 +118,19 @@ class Slices:
         """The junction tree of the attributes that are not known."""
         return JunctionTree.of(self._frame)
 
+    @cached_property
+    def components(self) -> list[Component]:
+        """The connected components of the attributes that are not known."""
+        domain, found = self.domain, list[Component]()
+        for attributes, tables in connected(len(domain), self._frame.scopes):
+            part = domain.part(attributes)
+            frame = CliqueVector(part, [self._frame.cliques[i] for i in tables])
+            tree: JunctionTree | None = None
+            with suppress(ModelTooLargeError):
+                tree = JunctionTree(part, frame.cliques, max_bytes=np.inf)
+            found.append(Component(frame, tables, tree))
+        return found
+
     def at(self, given: Given) -> Rest:
         """Return the tables at known values."""
         codes, names = given.codes, self._whole.attributes
@@ -99,6 +142,28 @@ class Slices:
             {names[i]: code for i, code in codes.items()},
             constant,
         )
+
+
+def connected(n_attributes: int, scopes: Sequence[Sequence[int]]) -> list[tuple[list[int], list[int]]]:
+    """Return the connected components of a model: their attributes and their tables, ascending.
+
+    Examples
+    --------
+    >>> connected(4, [(0, 2), (3,), (2,)])
+    [([0, 2], [0, 2]), ([1], []), ([3], [1])]
+    """
+    part = [[a] for a in range(n_attributes)]
+    for scope in scopes:
+        for a in scope[1:]:
+            small, large = sorted((part[scope[0]], part[a]), key=len)
+            if small is not large:
+                large += small
+                for b in small:
+                    part[b] = large
+    tables: dict[int, list[int]] = {id(attributes): [] for attributes in part}
+    for i, scope in enumerate(scopes):
+        tables[id(part[scope[0]])].append(i)
+    return [(sorted(part[a]), tables[id(part[a])]) for a in range(n_attributes) if a == min(part[a])]
 
 
 def _cut(cells: NDArray[np.float64], axes: list[int], codes: Mapping[int, int]) -> NDArray[np.float64]:
@@ -115,6 +180,8 @@ class ExactAnswers:
     ----------
     potentials : CliqueVector
         Natural logs, which do not change.
+    tree : JunctionTree, optional
+        Their junction tree, if there is one already.
 
     Examples
     --------
@@ -123,9 +190,11 @@ class ExactAnswers:
     (6.0, array([0., 1.]))
     """
 
-    def __init__(self, potentials: CliqueVector) -> None:
+    def __init__(self, potentials: CliqueVector, tree: JunctionTree | None = None) -> None:
         self.potentials = potentials
         self.domain: Domain = potentials.domain
+        if tree is not None:
+            self.tree = tree
         self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], Slices] = {}
 
     @cached_property
@@ -146,6 +215,23 @@ class ExactAnswers:
         given = Given(self.domain, (), evidence)
         plan = self._plans.get(given.pattern) or keep(self._plans, given.pattern, Slices(self.potentials, given))
         return plan, plan.at(given)
+
+    def parts(
+        self, evidence: Evidence | None, max_bytes: float | None = None, *, connected: bool = True
+    ) -> tuple[Rest, list[tuple[Rest, JunctionTree | None]]]:
+        """Return what evidence leaves, whole and in connected parts, each with its junction tree if that fits.
+
+        Unless they are to be connected, the attributes that are not known are one part, without a tree.
+        """
+        plan, rest = self.rest(evidence)
+        if connected:
+            return rest, [(c.of(rest), c.tree if c.fits(max_bytes) else None) for c in plan.components]
+        return rest, [(rest, None)] if rest.potentials.domain else []
+
+    def check_fits(self, evidence: Evidence | None, max_bytes: float | None) -> None:
+        """Raise ModelTooLargeError if the tree of an answer takes more memory than is allowed."""
+        tree, _ = self._joint(evidence)
+        check_fits(tree.cost.bytes, max_bytes, "the junction tree is too large")
 
     def _joint(self, evidence: Evidence | None) -> tuple[JunctionTree, Rest]:
         # Where every attribute is known no tree is needed: the weight is a sum of look-ups.

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pypgm.clique_vector import CliqueVector
 
 _FAR = -600.0  # natural logs of weights that matching leaves alone
-_MISSED = 0.05 / 3  # probability that one of the three inequalities of an interval fails
 
 Scope = tuple[int, ...]
 Tables = list[tuple[Scope, NDArray[np.float64]]]
@@ -143,18 +142,18 @@ class Draws:
         shares = np.exp(self.log_weights - self.log_bound)
         return self.log_bound + float(np.log(shares.mean())) if shares.any() else -np.inf
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """An interval that holds log Z with probability 95 %.
+    def interval(self, missed: float = 0.05) -> tuple[float, float]:
+        """Return an interval that misses log Z with at most this probability.
 
         By the empirical Bernstein bound for draws between 0 and the bound; the lower end also by Markov's inequality.
         """
         shares, n = np.exp(self.log_weights - self.log_bound), len(self.log_weights)
-        log_term = math.log(2 / _MISSED)
+        each = missed / 3  # of the three inequalities
+        log_term = math.log(2 / each)
         half = math.sqrt(2 * float(shares.var(ddof=1)) * log_term / n) + 7 * log_term / (3 * (n - 1))
         mean = float(shares.mean())
         low = self.log_bound + math.log(mean - half) if mean > half else -np.inf
-        return max(low, self.log_z + math.log(_MISSED)), self.log_bound + min(0.0, math.log(mean + half))
+        return max(low, self.log_z + math.log(each)), self.log_bound + min(0.0, math.log(mean + half))
 
 
 class MiniBuckets:
@@ -294,32 +293,6 @@ class MiniBuckets:
         for a in scope:
             rows = rows * self._shape[a] + codes[a]
         return rows
-
-
-def climbed(potentials: CliqueVector, codes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Change single values of an assignment while that raises its weight.
-
-    Examples
-    --------
-    >>> from pypgm import Domain
-    >>> climbed(CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.0, 1.0, 0.0, 3.0]), np.array([0, 0]))
-    array([1, 1])
-    """
-    shape, codes = potentials.domain.shape, codes.copy()
-    held: list[list[tuple[NDArray[np.float64], tuple[int, ...]]]] = [[] for _ in shape]
-    for i, scope in enumerate(potentials.scopes):
-        table = potentials.table(i).reshape([shape[a] for a in scope])
-        for k, a in enumerate(scope):
-            held[a].append((np.moveaxis(table, k, -1), (*scope[:k], *scope[k + 1 :])))
-    moved = True
-    while moved:
-        moved = False
-        for a, tables in enumerate(held):
-            scores = sum((table[tuple(codes[list(others)])] for table, others in tables), np.zeros(shape[a]))
-            best = int(scores.argmax())
-            if scores[best] > scores[codes[a]]:
-                codes[a], moved = best, True
-    return codes
 
 
 def _log_sum(table: NDArray[np.float64], axis: int) -> NDArray[np.float64]:

@@ -5,26 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.numeric import check_choice
+from pypgm._base.numeric import as_generator, check_choice
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Label
+from pypgm.domain import Clique, Domain, Label
 from pypgm.errors import ApproximationWarning, ModelTooLargeError, warn_caller
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, LastEvidence
-from pypgm.graphs.junction_tree import check_possible
+from pypgm.graphs.junction_tree import JunctionTree, check_possible
 from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.approximate import FEWEST, N_DRAWS, Approximated, approximated, best_found, drawn
-from pypgm.inference.conditioned import ExactAnswers, named, with_known
-from pypgm.inference.mini_buckets import Draws, min_fill_order
+from pypgm.inference.conditioned import ExactAnswers, Rest, named
+from pypgm.inference.mini_buckets import min_fill_order
 
 Oracle = Literal["exact", "region_graph", "sampling", "auto"]
+_MISSED = 0.05  # probability that an interval misses log Z
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,8 @@ class Approximation:
     Attributes
     ----------
     oracle : {"exact", "region_graph", "sampling"}
-        What the answers come from.
+        What the answers come from. By "auto" the parts of a model that nothing connects are answered one by one; this
+        is that of the part which is known least.
     marginals : mapping of str to Factor
         Probabilities of each attribute, in the order of the domain.
     log_z : float
@@ -116,27 +118,16 @@ class Answers(ExactAnswers):
         if oracle == "auto":
             with suppress(ModelTooLargeError):
                 return self.draw(rows, rng, evidence)
-        return self._weighted_records(rows, rng, evidence)
-
-    def _weighted_records(
-        self, rows: int, rng: np.random.Generator, evidence: Evidence | None
-    ) -> dict[str, NDArray[np.integer]]:
-        """Return codes of records given the evidence: weighted draws, drawn again by their weights."""
-        _, rest = self.rest(evidence)
-        codes = {a: np.full(rows, c, np.min_scalar_type(c)) for a, c in rest.codes.items()}
-        if not rest.potentials.domain:
-            self.marginals(evidence)  # impossible evidence is refused
-            return dict(codes)
         with named(evidence):
+            rest, parts = self.parts(evidence, connected=oracle == "auto")
             check_possible(rest.constant, None)
-            potentials = with_likelihoods(rest.potentials, rest.evidence)
-            order = min_fill_order(len(potentials.domain), potentials.scopes)
-            draws = drawn(potentials, order, max(rows, N_DRAWS), rng)
-            check_possible(draws.log_z, None)
-        if draws.effective_size < FEWEST:
-            warn_caller(_doubt(draws, "sampling"), ApproximationWarning)
-        picked = draws.codes[:, rng.choice(draws.codes.shape[1], rows, p=draws.weights)]
-        return {**codes, **dict(zip(potentials.domain, picked, strict=True))}
+            columns = {a: np.full(rows, c, np.min_scalar_type(c)) for a, c in rest.codes.items()}
+            for part, tree in parts:
+                if tree is None:
+                    columns |= _weighted_records(part, rows, rng)
+                else:
+                    columns |= tree.draw(part.potentials, rows, rng, part.evidence)
+        return {a: columns[a] for a in self.domain}
 
     def map_by(self, oracle: Oracle, evidence: Evidence | None) -> tuple[dict[str, Label], float]:
         """Return the most probable values, or the best that mini-buckets find, with a warning and the bound."""
@@ -146,18 +137,40 @@ class Answers(ExactAnswers):
         except ModelTooLargeError:
             if oracle == "exact":
                 raise
-        _, rest = self.rest(evidence)
         with named(evidence):
+            rest, parts = self.parts(evidence)
             check_possible(rest.constant, None)
-            potentials = with_likelihoods(rest.potentials, rest.evidence)
-            codes, log_weight, bound = best_found(potentials)
-            check_possible(log_weight, None)
-        if bound > log_weight + 1e-9 * (1 + abs(bound)):
-            result, most = log_weight + rest.constant, bound + rest.constant
-            text = f"the values found have log-weight {result:.6g}, and none has more than {most:.6g}"
+            log_weight = most = rest.constant
+            labels = self.domain.project(tuple(rest.codes)).labelled(rest.codes.values())
+            for part, tree in parts:
+                values, found, bound = _best_values(part, tree)
+                labels, log_weight, most = {**labels, **values}, log_weight + found, most + bound
+        if most > log_weight + 1e-9 * (1 + abs(most)):
+            text = f"the values found have log-weight {log_weight:.6g}, and none has more than {most:.6g}"
             warn_caller(f"the values may not be the most probable ones: {text}", ApproximationWarning)
-        every = {**rest.codes, **dict(zip(potentials.domain, codes.tolist(), strict=True))}
-        return self.domain.labelled([every[a] for a in self.domain]), log_weight + rest.constant
+        return {a: labels[a] for a in self.domain}, log_weight
+
+
+def _weighted_records(part: Rest, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.intp]]:
+    """Return codes of weighted draws, drawn again by their weights."""
+    potentials = with_likelihoods(part)
+    order = min_fill_order(len(potentials.domain), potentials.scopes)
+    draws = drawn(potentials, order, max(rows, N_DRAWS), rng)
+    check_possible(draws.log_z, None)
+    if draws.effective_size < FEWEST:
+        _doubt("sampling", draws.interval(), draws.effective_size, len(draws.log_weights))
+    picked = draws.codes[:, rng.choice(draws.codes.shape[1], rows, p=draws.weights)]
+    return dict(zip(potentials.domain, picked, strict=True))
+
+
+def _best_values(part: Rest, tree: JunctionTree | None) -> tuple[dict[str, Label], float, float]:
+    """Return values of large weight, their log-weight and a bound of all log-weights."""
+    if tree is not None:
+        values, log_weight = tree.map(part.potentials, part.evidence)
+        return values, log_weight, log_weight
+    codes, log_weight, bound = best_found(with_likelihoods(part))
+    check_possible(log_weight, None)
+    return part.potentials.domain.labelled(codes.tolist()), log_weight, bound
 
 
 def approximation(
@@ -179,7 +192,7 @@ def approximation(
         The model.
     evidence : mapping, optional
     oracle : {"exact", "region_graph", "sampling", "auto"}
-        "auto" is exact where that fits.
+        "auto" is exact in each connected part of the model that fits.
     clique : tuple of str, optional
         Attributes whose joint probabilities are wanted too.
     n_draws, rng, max_bytes, n_threads
@@ -198,36 +211,75 @@ def approximation(
     if oracle == "auto":
         with suppress(ModelTooLargeError):
             return _exact(exact, evidence, clique, max_bytes, n_threads)
-    _, rest = exact.rest(evidence)
+    generator = as_generator(rng)
     with named(evidence):
+        rest, parts = exact.parts(evidence, max_bytes, connected=oracle == "auto")
         check_possible(rest.constant, None)
-        if not rest.potentials.domain:
-            return _exact(exact, evidence, clique, max_bytes, n_threads)
-        potentials = with_likelihoods(rest.potentials, rest.evidence)
-        free = None if clique is None else tuple(a for a in clique if a not in rest.codes)
-        options: dict[str, Any] = {"n_draws": n_draws, "rng": rng, "max_bytes": max_bytes, "n_threads": n_threads}
-        result = approximated(potentials, oracle, [free] if free else [], **options)
-    if not result.converged:
-        warn_caller(_doubt(result.draws, result.oracle), ApproximationWarning)
-    codes, domain = rest.codes, exact.domain
-    tables = with_known(domain, {a: result.project((a,)) for a in potentials.domain}, codes)
-    low, high = result.draws.interval
+        missed = _MISSED / max(1, sum(tree is None for _, tree in parts))
+        found = []
+        for part, tree in parts:
+            inner = tuple(a for a in clique or () if a in part.potentials.domain) or None
+            if tree is not None:
+                with suppress(ModelTooLargeError):  # of joint probabilities
+                    answers = ExactAnswers(part.potentials, tree)
+                    found.append(_exact(answers, part.evidence, inner, max_bytes, n_threads))
+                    continue
+            targets = [] if inner is None else [inner]
+            options: dict[str, Any] = {"n_draws": n_draws, "max_bytes": max_bytes, "n_threads": n_threads}
+            result = approximated(with_likelihoods(part), oracle, targets, rng=generator, **options)
+            found.append(_of(result, inner, missed))
+    together = _together(exact.domain, rest, clique, found)
+    if not together.converged:
+        _doubt(together.oracle, together.log_z_interval, together.effective_size, n_draws)
+    return together
+
+
+def _of(result: Approximated, clique: Clique | None, missed: float) -> Approximation:
+    """Return the approximation of a part, whose interval misses log Z with at most this probability."""
+    domain, draws = result.potentials.domain, result.draws
+    inner = None if clique is None else domain.canonical(clique)
     return Approximation(
         result.oracle,
-        {a: Factor.over(single, tables[a]) for a, single in zip(domain, domain.singles(), strict=True)},
-        result.log_z + rest.constant,
-        result.draws.log_bound + rest.constant,
-        (low + rest.constant, high + rest.constant),
-        result.draws.effective_size,
+        {a: Factor.over(single, result.project((a,))) for a, single in zip(domain, domain.singles(), strict=True)},
+        result.log_z,
+        draws.log_bound,
+        draws.interval(missed),
+        draws.effective_size,
         result.converged,
         result.regions,
-        None if clique is None or free is None else joint_of(exact, result, clique, free, codes),
+        None if inner is None else Factor.over(domain.project(inner), result.project(inner)),
+    )
+
+
+def _together(domain: Domain, rest: Rest, clique: Clique | None, parts: Sequence[Approximation]) -> Approximation:
+    """Return the answers of a model whose parts are independent, given what is known for certain."""
+    tables = {a: Factor.over(domain.project(a), np.eye(1, domain.size(a), c)[0]) for a, c in rest.codes.items()}
+    joint = None
+    if clique is not None:
+        joint = math.prod([part._joint for part in parts if part._joint], start=Factor(domain.project(()), 1.0))
+        joint = math.prod([tables[a] for a in clique if a in tables], start=joint).transpose(clique)
+    for part in parts:
+        tables |= part.marginals
+    least = min(parts, key=lambda part: part.effective_size, default=_EXACT)
+    return replace(
+        least,
+        marginals={a: tables[a] for a in domain},
+        log_z=rest.constant + sum(part.log_z for part in parts),
+        log_z_bound=rest.constant + sum(part.log_z_bound for part in parts),
+        log_z_interval=(
+            rest.constant + sum(part.log_z_interval[0] for part in parts),
+            rest.constant + sum(part.log_z_interval[1] for part in parts),
+        ),
+        converged=all(part.converged for part in parts),
+        _joint=joint,
     )
 
 
 def _exact(
     exact: ExactAnswers, evidence: Evidence | None, clique: Clique | None, max_bytes: float | None, n_threads: int
 ) -> Approximation:
+    if max_bytes is not None:
+        exact.check_fits(evidence, max_bytes)
     tables = exact.marginals(evidence, n_threads=n_threads)
     domain, log_z = exact.domain, exact.log_partition(evidence)
     marginals = {a: Factor.over(single, tables[a]) for a, single in zip(domain, domain.singles(), strict=True)}
@@ -237,28 +289,22 @@ def _exact(
     return Approximation("exact", marginals, log_z, log_z, (log_z, log_z), math.inf, True, "", targets)
 
 
-def joint_of(
-    exact: ExactAnswers, result: Approximated, clique: Clique, free: Clique, codes: Mapping[str, int]
-) -> Factor:
-    """Return the joint probabilities of a clique, some of whose attributes are known."""
-    inner = result.potentials.domain.canonical(free)
-    table = Factor.over(exact.domain.project(inner), result.project(inner) if inner else np.ones(1)).transpose(free)
-    whole = np.zeros(exact.domain.sizes(clique))
-    whole[tuple(codes[a] if a in codes else slice(None) for a in clique)] = table.values
-    return Factor(exact.domain.project(clique), whole)
+_EXACT = Approximation("exact", {}, 0.0, 0.0, (0.0, 0.0), math.inf, converged=True)
 
 
-def with_likelihoods(potentials: CliqueVector, likelihoods: Mapping[str, Any]) -> CliqueVector:
-    """Return potentials with the likelihoods of single attributes as further tables."""
+def with_likelihoods(part: Rest) -> CliqueVector:
+    """Return a part's potentials with the likelihoods of single attributes as further tables."""
+    potentials, likelihoods = part.potentials, part.evidence
     cliques: Sequence[Clique] = (*potentials.cliques, *((a,) for a in likelihoods))
     values: list[NDArray[np.float64]] = [potentials.values, *(given.logs for given in likelihoods.values())]
     return CliqueVector(potentials.domain, cliques, np.concatenate(values))
 
 
-def _doubt(draws: Draws, oracle: str) -> str:
-    low, high = draws.interval
-    worth = f"{len(draws.log_weights)} draws are worth {draws.effective_size:.3g}"
-    known = f"log Z is known within {high - low:.3g}, and {worth}"
+def _doubt(oracle: str, interval: tuple[float, float], worth: float, n_draws: int) -> None:
+    """Warn that an answer may be far off, and say what is known."""
+    known = f"log Z is known within {interval[1] - interval[0]:.3g}, and {n_draws} draws are worth {worth:.3g}"
     if oracle == "sampling":
-        return f"the draws may be far from the model: {known}"
-    return f"no region graph that was tried agrees with independent draws, so the answer may be far off: {known}"
+        text = f"the draws may be far from the model: {known}"
+    else:
+        text = f"no region graph that was tried agrees with independent draws, so the answer may be far off: {known}"
+    warn_caller(text, ApproximationWarning)

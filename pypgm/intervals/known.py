@@ -169,7 +169,8 @@ class ReleaseErrors:
         """Measure a made-up table and estimate again; None if there is no time."""
         model, measurements = self.model, recipe_of(self.model).measurements
         scale = max(float(model.total), 0.0) / self.rows
-        counts = true.count([m.clique for m in measurements], clock.n_threads)
+        cliques = list(dict.fromkeys(m.clique for m in measurements))
+        counts = dict(zip(cliques, true.count(cliques, clock.n_threads), strict=True))
         simulation = Simulation(model, [], None, 1, rng, clock, self.shared)
-        released: Model[Any] = again(simulation.of_tables(c * scale for c in counts))
+        released: Model[Any] = again(simulation.of_tables(counts[m.clique] * scale for m in measurements))
         return None if released.fit is not None and released.fit.status == "time" else released

@@ -173,9 +173,11 @@ class PairTable:
         else:
             self._read(answers, sides)
             self._blocks = list(self._levels(sides))
-            of_noise, of_effects = (self._maps @ part @ self._maps.T for part in self._covariances)
+            roots = [self._maps * np.sqrt(self._predicted), *(self._sums_of(block) for block in self._blocks)]
+            of_noise, *of_effects = (root @ root.T for root in roots)
             of_noise += np.eye(len(self._left))
-            self.log_likelihoods = np.array([self._log_likelihood(of_noise + tau**2 * of_effects) for tau in TAUS])
+            effects = sum(of_effects, np.zeros_like(of_noise))
+            self.log_likelihoods = np.array([self._log_likelihood(of_noise + tau**2 * effects) for tau in TAUS])
 
     def _read_cells(self, answer: PairAnswer) -> None:
         """Read the answers as noise about each cell."""
@@ -220,13 +222,20 @@ class PairTable:
             same += block[:, None] == block
         return np.diag(self._predicted), np.outer(self._predicted, self._predicted) * same
 
-    def _log_likelihood(self, of_answers: Array) -> float:
-        """Return the log-likelihood of the answers, given their covariance."""
-        from scipy.linalg import solve_triangular  # heavy: imported where it is used
+    def _sums_of(self, block: Codes) -> Array:
+        """Return what an effect of size 1 on each block adds to the answers."""
+        order = np.argsort(block, kind="stable")
+        starts = np.flatnonzero(np.diff(block[order], prepend=-1))
+        return np.asarray(np.add.reduceat((self._maps * self._predicted)[:, order], starts, axis=1))
 
-        root = np.linalg.cholesky(of_answers)
-        z = solve_triangular(root, self._left, lower=True, check_finite=False)
-        return float(-np.log(np.diag(root)).sum() - z @ z / 2)
+    def _log_likelihood(self, covariance: Array) -> float:
+        """Return the log-likelihood of the answers, given their covariance, at least the identity."""
+        n = len(self._left)
+        bordered = np.empty((n + 1, n + 1))
+        bordered[:n, :n], bordered[n, :n], bordered[:n, n] = covariance, self._left, self._left
+        bordered[n, n] = 1 + self._left @ self._left  # above what is subtracted from it
+        root = np.linalg.cholesky(bordered)  # its last row is the answers, whitened
+        return float(-np.log(np.diag(root)[:n]).sum() - root[n, :n] @ root[n, :n] / 2)
 
     def posterior(self, index: int) -> tuple[Array, Array, Array]:
         """Return gain, mean and variances of the table's cells given the answers, for a size of effects."""

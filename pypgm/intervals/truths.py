@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pypgm import _core
 from pypgm.intervals.scales import TAUS, joined, positive
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.intp]
+    Groups = NDArray[np.uint32]
 
 _HIDDEN = 0.5  # log effect that is possible where noise would hide it, whatever was measured
 _TRIPLES = 0.5  # smallest effects of three attributes, relative to those of pairs
@@ -88,11 +90,14 @@ class TrueTables:
         self.first = self._order[starts]
         self._codes = {a: c[self.first].astype(np.intp) for a, c in zip(self._attributes, columns, strict=True)}
         pairs = list(itertools.combinations(self._attributes, 2))
-        self._keys = {p: self._key(predictions.pairs[p].groups, p) for p in pairs if p in predictions.pairs}
-        self._farthest = {p: far for p, far in farthest.items() if p not in self._keys}
+        self._measured: list[Clique] = [p for p in pairs if p in predictions.pairs]
+        self._groups = {p: self._key(predictions.pairs[p].groups, p) for p in self._measured}
+        self._farthest = {p: far for p, far in farthest.items() if p not in self._groups}
         triples = itertools.combinations(self._attributes, 3) if len(self._attributes) <= _MOST_JOINED else ()
         single = [(a,) for a in self._attributes]
+        self._groups |= {(a,): self._key([self._measured_groups(a)], (a,)) for a in self._attributes}
         self._halvings = {c: self._halved(c) for c in (*single, *pairs, *triples) if self._is_open(c)}
+        self._cells = {c: self._combinations(c) for c in self._halvings}
 
     def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the counts of a drawn table in the cells that records of the model are in."""
@@ -112,33 +117,30 @@ class TrueTables:
 
     def _drawn_weights(self, total: float, rng: np.random.Generator) -> Array:
         """Return the weights of the cells: drawn effects, raked to drawn tables of the measured cliques."""
-        predictions, targets = self._predictions, []
+        predictions = self._predictions
+        targets: list[tuple[Clique, Array]] = []
         for a in self._attributes:
             side = predictions.sides[a]
             if tree := predictions.polya_tree(a, total - float(side.counts.sum())):
-                targets.append((self._codes[a], tree.drawn(rng)))
+                targets.append(((a,), tree.drawn(rng)))
                 continue
             sums = (np.bincount(side.groups, values) for values in (side.counts, side.variances))
             counts, noise = (np.asarray(values, dtype=np.float64) for values in sums)
             variances = noise / (1 + noise / counts**2)
             draw = counts + rng.normal(size=counts.size) * np.sqrt(variances)
-            targets.append((side.groups[self._codes[a]], positive(draw, counts, variances, 0 * counts, rng)))
+            targets.append(((a,), positive(draw, counts, variances, 0 * counts, rng)))
         sizes = {}
-        for pair, key in self._keys.items():
+        for pair in self._measured:
             sizes[pair] = predictions.size(pair, rng)
-            targets.append((key, predictions.pairs[pair].drawn(sizes[pair], rng)))
+            targets.append((pair, predictions.pairs[pair].drawn(sizes[pair], rng)))
         logs = np.zeros(self._mass.size)
         for clique, halvings in self._halvings.items():
             tau = 0.0 if len(clique) == 1 else float(TAUS[sizes.get(clique) or predictions.size(None, rng)])
             effects = self._effects(clique, halvings, tau, rng)
             logs += effects * self._part(effects, self._farthest.get(clique, math.inf))
         weights = np.exp(logs - logs.max(initial=-np.inf)) * self._mass
-        for _ in range(_PASSES):  # pairs, then single attributes
-            for key, target in reversed(targets):
-                got = np.bincount(key, weights, target.size)
-                due = target * (len(self._order) / target.sum()) / np.maximum(got, 1e-9)
-                weights *= np.where(got > 0, np.minimum(due, 1e3), 1.0)[key]
-        return np.asarray(weights)
+        wanted = [(self._groups[c], t * (len(self._order) / t.sum())) for c, t in reversed(targets)]  # pairs first
+        return _core.rake(weights, wanted, _PASSES)
 
     def _part(self, effects: Array, farthest: float) -> float:
         """Return the part of log effects of the cells that takes a table no farther than some total variation."""
@@ -148,9 +150,19 @@ class TrueTables:
         far = 0.5 * float(np.abs(weights / weights.sum() - self._mass / self._mass.sum()).sum())
         return min(1.0, farthest / max(far, 1e-300))
 
-    def _key(self, groups: Sequence[Codes], clique: Clique) -> Codes:
+    def _key(self, groups: Sequence[Codes], clique: Clique) -> Groups:
         """Return the index of each cell in a table of groups of values."""
-        return _index(groups, [self._codes[a] for a in clique])
+        return _index(groups, [self._codes[a] for a in clique]).astype(np.uint32)
+
+    def _measured_groups(self, attribute: str) -> Codes:
+        """Return the group of each value of an attribute whose counts are drawn."""
+        side = self._predictions.sides[attribute]
+        return side.groups if self._predictions.polya_tree(attribute) is None else np.arange(side.counts.size)
+
+    def _combinations(self, clique: Clique) -> Groups | None:
+        """Return each cell's combination of values of a clique if there are fewer of them than cells."""
+        sizes = [self._predictions.sides[a].counts.size for a in clique]
+        return self._key([np.arange(k) for k in sizes], clique) if math.prod(sizes) < self._mass.size else None
 
     def _is_open(self, clique: Clique) -> bool:
         """Return whether effects of a clique are drawn: not where each of its cells was measured."""
@@ -193,7 +205,8 @@ class TrueTables:
         """Return drawn log effects of the cells within measured groups, of mean weight about 1."""
         sizes = [block.size for block in halvings[0].blocks]
         codes = [self._codes[a] for a in clique]
-        if is_small := math.prod(sizes) < self._mass.size:  # of each combination of values once
+        cells = self._cells[clique]
+        if cells is not None:  # of each combination of values once
             codes = [*np.indices(sizes).reshape(len(sizes), -1)]
         effects, variances = np.zeros((2, codes[0].size))
         for blocks, hidden in halvings:
@@ -202,13 +215,13 @@ class TrueTables:
             elif len(clique) == 3:
                 spread = max(_TRIPLES * tau / _HIDDEN, 1.0) * hidden
             else:
-                spread = np.maximum(tau if clique in self._keys else self._ratio * tau, hidden)
+                spread = np.maximum(tau if clique in self._groups else self._ratio * tau, hidden)
             key = _index(blocks, codes)
             effects += (rng.normal(size=spread.size) * spread)[key]
             variances += (spread**2)[key]
         share = np.minimum(1.0, _MOST_SPREAD / np.sqrt(np.maximum(variances, 1e-12)))
         drawn = np.asarray(share * effects - share**2 * variances / 2)
-        return drawn[self._key([np.arange(k) for k in sizes], clique)] if is_small else drawn
+        return drawn if cells is None else drawn[cells]
 
 
 def _index(groups: Sequence[Codes], codes: Sequence[Codes]) -> Codes:

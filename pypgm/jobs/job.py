@@ -38,6 +38,8 @@ class Job:
         The account, for runs on the table: see `Account.on`.
     name : str
         The account as a command to settle a run of it names it; by default its own name.
+    request : str
+        What its mechanism has to answer: see `pypgm.mechanisms.tables.request_of`.
     is_test : bool
         Whether the noise has a seed, so that a release that protects nobody will do.
     """
@@ -53,9 +55,10 @@ class Job:
         privacy: Privacy,
         account: Account | None = None,
         name: str = "",
+        request: str = "",
         is_test: bool = False,
     ) -> None:
-        self.key, self.file, self._is_test = key, file, is_test
+        self.key, self.file, self.request, self._is_test = key, file, request, is_test
         self._schema, self._mechanism, self._budget, self._privacy = schema, mechanism, budget, privacy
         self._account = account
         self._name = name or ("" if account is None else account.name)
@@ -125,12 +128,14 @@ class Job:
         if release.not_private and not self._is_test:
             why = f"not private, by {release.not_private}"
             raise ValueError(f"{path}, the release with the key {self.key}, is {why}: pass another key=")
-        if not (is_alike and is_same):
-            kind = (
-                "of another schema"
-                if is_alike
-                else f"of {release.mechanism} with {budget!r}, {release.privacy.neighbours}"
-            )
+        kind = ""
+        if not is_alike:
+            kind = f"of {release.mechanism} with {budget!r}, {release.privacy.neighbours}"
+        elif not is_same:
+            kind = "of another schema"
+        elif release.request and release.request != self.request:
+            kind = "of another workload or of other targets"
+        if kind:
             named = f"{path}, the release with the key {self.key}, is {kind}"
             raise ValueError(f"{named}, and the call is not: pass another key=")
 

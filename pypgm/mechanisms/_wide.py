@@ -215,26 +215,16 @@ def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
     root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
     """
     domain, rho = run.domain, float(run.rho)
-    cost = {a: domain.size((a,)) ** POWER for a in domain}
-    all_costs = sum(cost.values())
-    one_way = {
-        a: min(1.0, _ABSOLUTE * domain.size((a,)) * run.stddev(rho * cost[a] / all_costs) / total) for a in domain
-    }
-    of_attributes, of_pairs = 0.0, 0.0
-    parts = _parts(pairs)
-    for pair, weight in pairs.items():
-        stddev = run.stddev(rho * parts[pair])
-        rows = min(domain.size(pair), max(4.0, _ROWS * total / stddev))
-        of_attributes += weight * 2 * sum(one_way[a] for a in pair)
-        of_pairs += weight * _ABSOLUTE * stddev * rows / total
+    sizes, unit = np.array(domain.shape, float), run.stddev(1.0)
+    cost = sizes**POWER
+    one_way = np.minimum(1.0, _ABSOLUTE * sizes * unit / np.sqrt(rho * cost / cost.sum()) / total)
+    weights = np.fromiter(pairs.values(), np.float64, len(pairs))
+    sides = np.array([domain.indices(pair) for pair in pairs]).T
+    stddevs = unit / np.sqrt(rho * weights**POWER / np.sum(weights**POWER))  # noise of least weighted sum
+    rows = np.minimum(sizes[sides].prod(axis=0), np.maximum(4.0, _ROWS * total / stddevs))
+    of_attributes = np.sum(weights * 2 * one_way[sides].sum(axis=0))
+    of_pairs = np.sum(weights * _ABSOLUTE * stddevs * rows / total)
     return max(_SINGLES_SHARE, 1 / (1 + float((of_pairs / of_attributes) ** POWER)))
-
-
-def _parts(pairs: Mapping[Clique, float]) -> dict[Clique, float]:
-    """Return the share of rho of each pair that minimises the weighted sum of their noise."""
-    powers = {pair: weight**POWER for pair, weight in pairs.items()}
-    whole = math.fsum(powers.values())
-    return {pair: power / whole for pair, power in powers.items()}
 
 
 class _Answers(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ _GROUPS = 64  # groups of details for each factor of e
 _PENALTY = 0.5  # of the log-likelihood: chance gain from fitting rate and deviation
 _ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
 _AGAIN, _SEED = 4, 0x73696E67  # draws of fresh noise that tell the error of denoising, and their seed
+_AT_ONCE = 1 << 16  # cells of pairs that are listed together
 _FLOOR = 0.03  # of the standard deviation: least count of a value in the independent model
 
 
@@ -166,6 +167,18 @@ class Independent:
         """Return the cells of a pair."""
         first, second = (self.shares[a] for a in pair)
         return self.total * np.multiply.outer(first, second).ravel()
+
+    def stacked(self, pairs: Sequence[Clique]) -> Iterator[tuple[NDArray[np.int64], Array]]:
+        """Return the cells of many pairs, those of equally many values as rows of one array, with their positions."""
+        of_shape: dict[tuple[int, int], list[int]] = {}
+        for i, (a, b) in enumerate(pairs):
+            of_shape.setdefault((self.shares[a].size, self.shares[b].size), []).append(i)
+        for (rows, columns), every in of_shape.items():
+            at_once = max(1, _AT_ONCE // (rows * columns))
+            for some in (every[k : k + at_once] for k in range(0, len(every), at_once)):
+                first, second = (np.array([self.shares[pairs[i][k]] for i in some]) for k in (0, 1))
+                cells = self.total * (first[:, :, None] * second[:, None, :])
+                yield np.array(some), cells.reshape(len(some), -1)
 
     def error(self, attribute: str, less: Array) -> Array:
         """Return a forecast of an attribute's total variation at several parts of the noise it has."""

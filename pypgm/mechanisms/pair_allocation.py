@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.mechanisms.one_way import POWER
-from pypgm.mechanisms.pair_dependence import Dependence
-from pypgm.mechanisms.resolution import Resolution, Values, contrasts_cost, resolutions
+from pypgm.mechanisms.pair_forecasts import Asked, PairForecasts, Places
+from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.strategies import is_every_cell
 from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.mechanisms.one_way import Independent
+    from pypgm.mechanisms.pair_dependence import Dependences
     from pypgm.mechanisms.run import Run
     from pypgm.workloads import WorkloadLike
 
@@ -174,16 +174,10 @@ def with_targets(pairs: Mapping[Clique, float], targets: Collection[str]) -> dic
 
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
-_ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured
-_MAX_CELLS = 10**6  # of a pair measured cell by cell
-_AT_ONCE = 1 << 16  # cells of pairs that are looked at together ...
-_PAIRS = 1 << 12  # ... at several noises, so many pairs
 _HIDING = 0.25  # of the records: noise above which a sum is not measured
 _NOISES = 2.0 ** np.arange(-4, 1.5)  # possible noise of a pair, as a multiple of equal noise in all pairs
-_WITHIN_RUNS = 0.25  # of the squared dependence between values of an ordered attribute: the share within runs
 _SINGLES = 0.5  # weight of the errors of single attributes in those of pairs
 _MORE = 2 ** (np.arange(60) / 8)  # possible totals for single attributes, as multiples of their first budget
-_ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _KEPT = 0.1  # share of the signal kept by one estimate of all pairs, below which no pair is measured
 
 
@@ -209,28 +203,6 @@ class Question:
     worth: float
 
 
-class _Look(NamedTuple):
-    """Best resolution of a pair at some noise, if any, with its cost, the error from noise, and the error left."""
-
-    best: Resolution | None = None
-    cost: float = np.inf
-    noise_error: float = np.inf
-    left: float = np.inf
-
-
-class _Alike(NamedTuple):
-    """Pairs with the same number of sums: their positions, and the expected contents of the sums.
-
-    Parts of the square of each distance from independence: the signal is in the sums, the residual is not.
-    """
-
-    places: list[int]
-    masses: Array
-    dependence: Dependence
-    signal: Array
-    residual: Array
-
-
 class PairAllocation:
     """Allocation of a budget to pairs, by a forecast of the errors left after measuring them.
 
@@ -243,7 +215,7 @@ class PairAllocation:
         Model of single attributes.
     ordered : collection of str
         Attributes whose neighbouring codes are alike.
-    dependence : mapping of clique to Dependence
+    dependence : Dependences
         Distances of the pairs from independence.
     """
 
@@ -253,14 +225,12 @@ class PairAllocation:
         weights: Mapping[Clique, float],
         start: Independent,
         ordered: Collection[str],
-        dependence: Mapping[Clique, Dependence],
+        dependence: Dependences,
     ) -> None:
-        self._run, self._privacy, self._weights = run, run.table.privacy, weights
-        self._start, self._ordered, self._dependence = start, ordered, dependence
-        self._values = {a: Values(shares, a in ordered) for a, shares in start.shares.items()}
-        self._errors = {pair: float(dependence[pair].error) for pair in weights}
+        self._privacy, self._start = run.table.privacy, start
+        self._pairs, self._weights = list(weights), np.fromiter(weights.values(), np.float64, len(weights))
+        self._forecasts = PairForecasts(self._pairs, start, ordered, dependence, self._privacy)
         self._unit = run.stddev(1.0)
-        self._known: dict[tuple[Clique, float], list[Resolution]] = {}
 
     def chosen(self, rho: float, spent: float) -> tuple[dict[Clique, Question], float]:
         """Return the questions for a budget, and the part of it for single attributes, which had `spent` before.
@@ -273,130 +243,56 @@ class PairAllocation:
         with more noise than signal is not measured, nor is any pair if that part is small. The others get its part of
         rho, until all are worth theirs.
         """
-        pairs, more = self._within(rho, spent) if rho > 0 else ([], 0.0)  # what comes first may leave nothing
-        while pairs:
-            questions = self._at(pairs, rho - more)
-            known = self._alike([(p, a.resolution) for p, a in questions.items()])
-            signal, noise_error, _ = self._forecasts(known, np.array([a.stddev for a in questions.values()]))
+        pairs, more = self._within(rho, spent) if rho > 0 else (np.empty(0, np.int64), 0.0)  # nothing may be left
+        while pairs.size:
+            asked, stddevs, worths = self._at(pairs, rho - more)
+            signal, noise_error = self._forecasts.of(asked, stddevs)
             noise = np.square(noise_error)
             whole = math.fsum(signal)
-            kept = whole / (whole + math.fsum(noise)) if questions else 0.0
+            kept = whole / (whole + math.fsum(noise)) if signal.size else 0.0
             is_worth = (kept * noise < (2 - kept) * signal) & (kept > _KEPT)
-            if is_worth.sum() == len(pairs):
-                return questions, more
-            pairs = [p for p, is_asked in zip(questions, is_worth.tolist(), strict=True) if is_asked]
+            if is_worth.sum() == pairs.size:
+                return self._questions(asked, stddevs.tolist(), worths.tolist()), more
+            pairs = asked.pairs[is_worth]
         return {}, more
 
-    def _within(self, rho: float, spent: float) -> tuple[list[Clique], float]:
+    def _within(self, rho: float, spent: float) -> tuple[Places, float]:
         """Return the pairs to be measured and the budget of single attributes, by one multiplier on costs."""
-        noises = self._stddev(rho / len(self._weights)) * _NOISES
+        count = len(self._pairs)
+        noises = self._stddev(rho / count) * _NOISES
         further = spent * (_MORE[spent * _MORE <= spent + rho] - 1)
-        risks, prices = np.full((2, len(self._weights) + 1, 1 + max(noises.size, further.size)), np.inf)
-        pairs, weights = list(self._weights), np.fromiter(self._weights.values(), np.float64, len(self._weights))
-        risks[:-1, 0] = weights * list(self._errors.values())
+        risks, prices = np.full((2, count + 1, 1 + max(noises.size, further.size)), np.inf)
+        risks[:-1, 0] = self._weights * self._forecasts.errors
         prices[:, 0] = 0.0
         low = noises[noises <= _HIDING * self._start.total].tolist()
-        for j, (stddev, looks) in enumerate(zip(low, self._looks(pairs, low), strict=True), 1):
-            risks[:-1, j] = weights * [look.left for look in looks]
-            prices[:-1, j] = [look.cost * (self._unit / stddev) ** 2 for look in looks]
+        for j, (stddev, best) in enumerate(zip(low, self._forecasts.best(np.arange(count), low), strict=True), 1):
+            risks[best.pairs, j] = self._weights[best.pairs] * best.left
+            prices[best.pairs, j] = best.costs * (self._unit / stddev) ** 2
         less = np.sqrt(spent / (spent + further))
-        errors = {a: self._start.error(a, less) for a in self._start.shares}
-        risks[-1, : further.size] = _SINGLES * sum(w * (errors[a] + errors[b]) for (a, b), w in self._weights.items())
+        times = np.bincount(self._forecasts.sides.ravel(), np.tile(self._weights, 2), len(self._start.shares))
+        errors = np.array([self._start.error(a, less) for a in self._start.shares])
+        risks[-1, : further.size] = _SINGLES * (times @ errors)
         prices[-1, : further.size] = further
         levels = cheapest(risks, prices, rho)
-        return [p for p, k in zip(pairs, levels[:-1].tolist(), strict=True) if k > 0], float(prices[-1, levels[-1]])
+        return np.flatnonzero(levels[:-1] > 0), float(prices[-1, levels[-1]])
 
-    def _at(self, pairs: Sequence[Clique], rho: float) -> dict[Clique, Question]:
-        """Return the questions to pairs: each at its best resolution for equal noise, then with noise by its worth."""
-        costs = (contrasts_cost(self._privacy, self._run.domain.sizes(p)) for p in pairs)
-        equal = self._stddev(rho / math.fsum(costs))
-        worths: dict[Clique, tuple[Resolution, float, float]] = {}
-        for pair, look in zip(pairs, *self._looks(pairs, [equal]), strict=True):
-            if look.best is not None:
-                error = self._errors[pair]
-                worth = self._weights[pair] * error * look.noise_error / math.hypot(error, look.noise_error)
-                worths[pair] = look.best, worth, worth**POWER * look.cost
-        whole = math.fsum(part for *_, part in worths.values())
+    def _at(self, pairs: Places, rho: float) -> tuple[Asked, Array, Array]:
+        """Return pairs at their best resolutions for equal noise, the noise of each by its worth, and that worth."""
+        shapes = map(tuple, self._forecasts.sizes_of(pairs).T.tolist())
+        equal = self._stddev(rho / math.fsum(contrasts_cost(self._privacy, shape) for shape in shapes))
+        (best,) = self._forecasts.best(pairs, [equal])
+        errors = self._forecasts.errors[best.pairs]
+        worths = self._weights[best.pairs] * errors * best.noise_errors / np.hypot(errors, best.noise_errors)
+        parts = worths**POWER
+        return best, self._unit / np.sqrt(rho * parts / math.fsum(parts * best.costs)), worths
+
+    def _questions(self, asked: Asked, stddevs: Sequence[float], worths: Sequence[float]) -> dict[Clique, Question]:
+        """Return the questions to pairs, each with all resolutions that are possible at its noise."""
         questions = {}
-        for pair, (best, worth, _) in worths.items():
-            stddev = self._stddev(rho * worth**POWER / whole)
-            questions[pair] = Question(self._options(pair, stddev) or [best], best, stddev, worth)
+        for i, way, stddev, worth in zip(asked.pairs.tolist(), asked.ways, stddevs, worths, strict=True):
+            options, best = self._forecasts.resolutions(i, way, stddev)
+            questions[self._pairs[i]] = Question(options, best, stddev, worth)
         return questions
 
     def _stddev(self, rho: float) -> float:
         return self._unit / math.sqrt(rho)
-
-    def _options(self, pair: Clique, stddev: float) -> list[Resolution]:
-        first, second = (self._values[a] for a in pair)
-        # More answers than cells are as many.
-        rows = min(max(4.0, _ROWS * self._start.total / stddev), float(first.size * second.size))
-        if (pair, rows) not in self._known:
-            self._known[pair, rows] = resolutions(first, second, rows, max_cells=_MAX_CELLS)
-        return self._known[pair, rows]
-
-    def _looks(self, pairs: Sequence[Clique], stddevs: Sequence[float]) -> list[list[_Look]]:
-        """Return the best look at each pair and noise: where the residual and the error from noise are least."""
-        looks: list[list[_Look]] = [[] for _ in stddevs]
-        for first in range(0, len(pairs), _PAIRS):
-            some, before = pairs[first : first + _PAIRS], list[list[Resolution]]()
-            for each, stddev in zip(looks, stddevs, strict=True):
-                options = [self._options(p, stddev) for p in some]
-                if not (before and all(map(operator.is_, options, before))):
-                    known = self._alike([(p, r) for p, ways in zip(some, options, strict=True) for r in ways])
-                    before = options
-                each.extend(self._best(options, known, stddev))
-        return looks
-
-    def _best(self, options: Sequence[list[Resolution]], known: Sequence[_Alike], stddev: float) -> Iterator[_Look]:
-        _, noise_error, left = self._forecasts(known, np.full(sum(map(len, options)), stddev))
-        first = 0
-        for ways in options:
-            if not ways:
-                yield _Look()
-                continue
-            best = first if len(ways) == 1 else first + int(np.argmin(left[first : first + len(ways)]))
-            chosen = ways[best - first]
-            yield _Look(
-                chosen, contrasts_cost(self._privacy, chosen.sizes), float(noise_error[best]), float(left[best])
-            )
-            first += len(ways)
-
-    def _alike(self, questions: Sequence[tuple[Clique, Resolution]]) -> list[_Alike]:
-        """Return classes of pairs with equally many sums, whatever the noise."""
-        alike: dict[tuple[int, int], list[int]] = {}
-        for i, (_, resolution) in enumerate(questions):
-            alike.setdefault(resolution.sizes, []).append(i)
-        classes = []
-        for (rows, columns), every in alike.items():
-            at_once = max(1, _AT_ONCE // (rows * columns))
-            for some in (every[k : k + at_once] for k in range(0, len(every), at_once)):
-                pairs, ways = zip(*[questions[i] for i in some], strict=True)
-                first, second = (np.array([r.masses[k] for r in ways]) for k in (0, 1))
-                part = np.array([[self._part(p, r)] for p, r in zip(pairs, ways, strict=True)])
-                whole = np.array([[r.name == "cells"] for r in ways])
-                dependence = Dependence.stacked([self._dependence[p] for p in pairs])
-                split = dependence.split(part, whole)
-                classes.append(_Alike(some, first[:, :, None] * second[:, None, :], dependence, *split))
-        return classes
-
-    def _forecasts(self, known: Sequence[_Alike], stddevs: Array) -> tuple[Array, Array, Array]:
-        """Return the mean squared signal of each pair, the error from noise, and the error left.
-
-        Noise hides at most twice the count of a sum.
-        """
-        forecasts = np.empty((3, len(stddevs)))
-        for places, masses, dependence, signal, residual in known:
-            noise = _ABSOLUTE * stddevs[places][:, None, None] / self._start.total
-            noise_error = np.minimum(noise, masses).sum(axis=(1, 2))
-            squares = np.square(noise_error)[:, None]
-            left = dependence.mean(np.sqrt(residual + signal * squares / (signal + squares + 1e-300)))
-            forecasts[:, places] = dependence.mean(signal), noise_error, left
-        return forecasts[0], forecasts[1], forecasts[2]
-
-    def _part(self, pair: Clique, resolution: Resolution) -> float:
-        """Return the share of the squared dependence seen in sums: their degrees of freedom, with more for runs."""
-        part = 1.0
-        for attribute, groups in zip(pair, resolution.sizes, strict=True):
-            lost = 1 - (groups - 1) / (self._values[attribute].size - 1)
-            part *= 1 - (_WITHIN_RUNS if attribute in self._ordered else 1.0) * lost
-        return part

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.domain import Clique
 from pypgm.estimation.pair_screen import DISTANCES, PairScreen
 from pypgm.privacy.counts import batches
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pypgm.domain import Clique
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
 
@@ -29,9 +29,8 @@ _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted t
 def chances(pairs: Sequence[Clique], start: Independent) -> Array:
     """Return the total variation of each pair to be expected by chance if its attributes are independent."""
     found = np.empty(len(pairs))
-    for i, pair in enumerate(pairs):
-        counts = start.counts(pair)
-        found[i] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum() / start.total
+    for places, counts in start.stacked(pairs):
+        found[places] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=1) / start.total
     return found
 
 
@@ -44,8 +43,8 @@ def screened(run: Run, pairs: Sequence[Clique], start: Independent, chance: Arra
         distances = run.table.l1_selector(part, start.counts).screen(rho=rho * len(part) / len(pairs))
         scores.append(distances.scores)
         stddev = distances.stddev
-    wrong = {a: start.denoising_error(a) for a in start.shares}
-    known = np.sqrt(chance**2 + np.array([wrong[a] ** 2 + wrong[b] ** 2 for a, b in pairs]))
+    first, second = np.array([start.denoising_error(a) for a in start.shares])[_places(pairs, start)] ** 2
+    known = np.sqrt(chance**2 + (first + second))
     screen = PairScreen(tuple(pairs), np.concatenate(scores), 2 * start.total * known, stddev, start.total)
     run.screen = screen.rounded()
     return screen
@@ -67,12 +66,6 @@ class Dependence:
     likely: Array
     chance: float | Array
 
-    @staticmethod
-    def stacked(pairs: Sequence[Dependence]) -> Dependence:
-        """Return the distributions of several pairs as one."""
-        distances, likely = np.stack([p.distances for p in pairs]), np.stack([p.likely for p in pairs])
-        return Dependence(distances, likely, np.array([[p.chance] for p in pairs]))
-
     def mean(self, values: Array) -> Array:
         """Return the mean of values given for each distance."""
         return np.asarray((self.likely * values).sum(axis=-1))
@@ -89,23 +82,61 @@ class Dependence:
         return kept, np.where(whole, 0.0, (1 - part) * squares + chance)
 
 
-def dependence(screen: PairScreen, chance: Array, start: Independent) -> dict[Clique, Dependence]:
+class Dependences(Mapping[Clique, Dependence]):
+    """The dependence of many pairs, side by side.
+
+    Parameters
+    ----------
+    pairs : sequence of clique
+    least : ndarray, shape (pairs,)
+        Least distance of each pair.
+    likely : ndarray, shape (pairs, distances)
+        Probability of each distance on the grid that all pairs share, of which smaller ones count as the least.
+    chance : ndarray, shape (pairs,)
+        Distances expected by chance.
+    """
+
+    def __init__(self, pairs: Sequence[Clique], least: Array, likely: Array, chance: Array) -> None:
+        self._places = {pair: i for i, pair in enumerate(pairs)}
+        self._least, self._likely, self._chance = np.maximum(least, 0.0), likely, chance
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Clique]:
+        return iter(self._places)
+
+    def __getitem__(self, pair: Clique) -> Dependence:
+        several = self.at(np.array([self._places[pair]]))
+        return Dependence(several.distances[0], several.likely[0], float(self._chance[self._places[pair]]))
+
+    def places(self, pairs: Iterable[Clique]) -> NDArray[np.int64]:
+        """Return the positions of pairs."""
+        return np.array([self._places[p] for p in pairs], np.int64)
+
+    def at(self, places: NDArray[np.int64]) -> Dependence:
+        """Return the dependence of the pairs at some positions, as one."""
+        distances = np.clip(DISTANCES, self._least[places, None], 1.0)
+        return Dependence(distances, self._likely[places], self._chance[places, None])
+
+
+def dependence(screen: PairScreen, chance: Array, start: Independent) -> Dependences:
     """Return the dependence of each pair inferred from screened distances, only from released numbers.
 
     Causes of a common effect are independent, but a model that knows them to depend on the effect alone makes them
     depend: so a pair's distance is at least the one through the most informative third attribute, ``2 x_ac x_bc``, less
     its own mean. The former is exact for even binary attributes.
     """
-    names, likely = list(start.shares), screen.likely()
+    likely = screen.likely()
     means = likely @ DISTANCES
-    place = {a: i for i, a in enumerate(names)}
-    first, second = np.array([[place[a], place[b]] for a, b in screen.pairs]).T
-    through = np.zeros((len(names), len(names)))
+    first, second = _places(screen.pairs, start)
+    through = np.zeros((len(start.shares), len(start.shares)))
     through[first, second] = through[second, first] = means
     least = np.array([2 * (through * row).max(axis=1) for row in through])[first, second] - means
-    return {
-        pair: Dependence(np.clip(DISTANCES, max(0.0, low), 1.0), probabilities, by_chance)
-        for pair, low, probabilities, by_chance in zip(
-            screen.pairs, least.tolist(), likely, chance.tolist(), strict=True
-        )
-    }
+    return Dependences(screen.pairs, least, likely, chance)
+
+
+def _places(pairs: Sequence[Clique], start: Independent) -> NDArray[np.int64]:
+    """Return the positions of the first and of the second attributes of pairs, shape (2, pairs)."""
+    place = {a: i for i, a in enumerate(start.shares)}
+    return np.array([[place[a], place[b]] for a, b in pairs]).T

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,25 @@ def _has_contrasts(sizes: Sequence[int]) -> bool:
     return math.prod(n - 1 for n in sizes) < ENTRY_LIMIT
 
 
+class Way(NamedTuple):
+    """How a pair of any attributes is grouped: the name of a `Resolution`, and about how many groups each has."""
+
+    name: str
+    counts: tuple[float, float]
+
+    def has_sense(self, sizes: tuple[int, int], cells: int) -> bool:
+        """Return whether so many groups tell something of a pair, in fewer answers than its cells."""
+        return min(sizes) > 1 and (self.name == "cells" or math.prod(sizes) < cells)
+
+
+def ways(first: int, second: int, rows: float, *, max_cells: float = math.inf) -> list[Way]:
+    """Return the ways to group a pair of attributes with so many values: see `resolutions`."""
+    cells = first * second
+    rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
+    each = [Way("cells", (first, second))] if cells <= max_cells else []
+    return each + (_shapes(first, second, rows) if cells > rows else [])
+
+
 def resolutions(first: Values, second: Values, rows: float, *, max_cells: float = math.inf) -> list[Resolution]:
     """Return the possible resolutions of a pair: all cells, or about `rows` groups, at least two for each attribute.
 
@@ -136,26 +155,27 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
     max_cells : float
         Largest number of cells that are measured one by one; a larger pair has at most about half as many groups.
     """
-    cells = first.size * second.size
-    rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
-    shapes: list[tuple[str, tuple[float, float]]] = [("cells", (first.size, second.size))] if cells <= max_cells else []
-    shapes += _shapes(first.size, second.size, rows) if cells > rows else []
-    candidates = []
-    for name, (a, b) in shapes:
-        (of_first, masses), (of_second, other_masses) = first.groups(a), second.groups(b)
-        candidates.append(Resolution(name, (of_first, of_second), (masses, other_masses)))
-    return [r for r in candidates if min(r.sizes) > 1 and (r.name == "cells" or math.prod(r.sizes) < cells)]
+    candidates = [
+        (way, resolution(first, second, way)) for way in ways(first.size, second.size, rows, max_cells=max_cells)
+    ]
+    return [r for way, r in candidates if way.has_sense(r.sizes, first.size * second.size)]
 
 
-def _shapes(first: int, second: int, rows: float) -> list[tuple[str, tuple[float, float]]]:
-    """Return the shapes to try, with the numbers of groups of both attributes: about equal, or all values of one."""
+def resolution(first: Values, second: Values, way: Way) -> Resolution:
+    """Return the resolution of a pair that is grouped in a way."""
+    (of_first, masses), (of_second, other_masses) = map(Values.groups, (first, second), way.counts)
+    return Resolution(way.name, (of_first, of_second), (masses, other_masses))
+
+
+def _shapes(first: int, second: int, rows: float) -> list[Way]:
+    """Return the ways to try: about equally many groups of both attributes, or all values of one."""
     side = math.sqrt(rows)
     both = (rows / second, second) if second < side else (first, rows / first) if first < side else (side, side)
-    shapes = [("groups", both)]
+    shapes = [Way("groups", both)]
     if second >= side and rows / second >= 1.9:
-        shapes.append(("second", (rows / second, second)))
+        shapes.append(Way("second", (rows / second, second)))
     if first >= side and rows / first >= 1.9:
-        shapes.append(("first", (first, rows / first)))
+        shapes.append(Way("first", (first, rows / first)))
     return shapes
 
 

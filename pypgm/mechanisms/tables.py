@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
+
+import numpy as np
 
 from pypgm.data.columns.derived_images import read_names
 from pypgm.data.draft.typed import draft_text, typed_draft
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_schema
 from pypgm.data.sources.source import CountedRecords, EncodedRecords, Source
 from pypgm.domain import Domain, as_cliques
+from pypgm.files.members import line_of, plain_array, sha256
+from pypgm.files.stored_measurements import packed_query
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.tables import check_call, left_of, takes_any_table
 from pypgm.privacy.tables import prepared as prepared_call
-from pypgm.queries import Neighbours
+from pypgm.queries import LinearQuery, Neighbours
 from pypgm.release import Release
 from pypgm.workloads import Workload, as_workload
 
@@ -156,6 +161,42 @@ def check_options(
     known = schema.provisional
     adapted = _options(mechanism, known.domain, known, options)
     check_call(mechanism_named(mechanism), schema, neighbours, budget, left_of(adapted), has_rows=source.has_rows)
+
+
+def request_of(schema: Schema, mechanism: str, options: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the workload and the targets among the options of a call, in any order and form.
+
+    Parameters
+    ----------
+    schema : Schema
+    mechanism : str
+    options : mapping of str to object
+
+    Raises
+    ------
+    ValueError
+        If the mechanism takes none, or they do not fit the schema.
+
+    Examples
+    --------
+    >>> one, other = ({"workload": 2}, {"workload": [("c", "a"), ("a", "b"), ("b", "c")]})
+    >>> schema = Schema({"a": 2, "b": 3, "c": 2})
+    >>> request_of(schema, "aim", one) == request_of(schema, "aim", other)
+    True
+    """
+    adapted = _options(mechanism, schema.domain, schema, options)
+    workload, lines = adapted.get("workload"), []
+    if workload is not None:
+        marginals = zip(workload.cliques, workload.queries, workload.weights, strict=True)
+        for clique, query, weight in marginals:
+            names = workload.domain.canonical(clique) if query is None else clique
+            lines.append(json.dumps([names, "" if query is None else _text_of(query), str(weight)]))
+    targets = sorted(adapted.get("targets") or ())
+    return sha256(json.dumps([targets, sorted(lines) if workload is not None else None]).encode())
+
+
+def _text_of(query: LinearQuery) -> str:
+    return json.dumps(packed_query(query), default=lambda value: line_of("", plain_array(np.asarray(value))))
 
 
 def declared_schema(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:

@@ -345,11 +345,12 @@ class MarkovRandomField(Shown, CountedModel):
         return {(names[i], names[j]): float(strengths[i, j]) for i, j in pairs}
 
     def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
-        """Draw exactly where a junction tree fits, else as `mrf.sample` does; given evidence, exactly."""
+        """Draw exactly where a junction tree fits, else as `mrf.sample` does, or by weights if there is evidence."""
         if evidence and self._answers.fits:
             return self.graphical_model.synthetic_data(rows, rng, evidence=evidence)
         if evidence:
-            return Dataset(self._answers.draw(rows, as_generator(rng), evidence), self.domain)
+            codes = self._answers.records(rows, as_generator(rng), evidence, "auto")
+            return Dataset._of_codes(codes, self.domain)
         if rows == 0:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
         return sample(self.potentials, rows, rng=rng).data

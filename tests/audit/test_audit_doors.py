@@ -57,6 +57,8 @@ NOT_PRIVATE = {
     "pypgm.write_table": "synthetic records",
     "pypgm.*.card": "the file of synthetic records that it lies beside",
     "pypgm.bayes.learn_structure": "not private, and says so",
+    "pypgm.bayes.learn_dynamic": "not private, and says so",
+    "pypgm.bayes.learn_dynamic_structure": "not private, and says so",
     "pypgm.*read_domain": "a file of a domain",
     "pypgm.*read_schema": "a file of a schema",
     "pypgm.load": "a release",

@@ -516,6 +516,22 @@ ABBREVIATED = {
 }
 
 
+@given(networks(), st.data())
+def test_records_given_evidence_are_records_of_the_domain(net, data):
+    given_values, likelihoods = data.draw(evidence_on(net.domain))
+    if not weighted(net, joint(net), likelihoods).sum():
+        return
+    for evidence in (None, given_values):
+        records = net.sample(3, 0, evidence=evidence)
+        checked = Dataset(records.columns, net.domain)
+        assert list(records.columns) == list(net.domain)
+        assert (records.project(net.domain).values == checked.project(net.domain).values).all()
+        assert (records.weights, records.schema, records.persons, len(records)) == (None, None, None, 3)
+        assert (net.log_likelihood(records) > -np.inf).all()
+        for a, likelihood in likelihoods.items() if evidence else ():
+            assert likelihood[records[a]].all()
+
+
 def test_records_of_the_network_itself(data_dir):
     """The log-likelihood of records drawn by another program is minus the entropy, give or take."""
     net = BayesianNetwork.read_bif(data_dir / "bif" / "asia.bif.gz")

@@ -148,3 +148,39 @@ def test_an_enumeration_without_end_is_refused(least):
             law(1, 2, least)
     with pytest.raises(ValueError, match="least must be more than 0"):
         _core.enumerate_selection(np.array([1, 2]), 1, 1, least)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 300])
+def test_weights_are_raked_as_in_numpy(n):
+    """Against the same steps in NumPy; weights that meet all sums stay as they are."""
+    rng = np.random.default_rng(n)
+    weights = rng.exponential(size=n) * (rng.random(n) < 0.8)
+    keys = [rng.integers(0, k, n).astype(np.uint32) for k in (1, 7, 40)]
+    targets = [
+        (key, np.where(rng.random(k) < 0.8, rng.exponential(9, k), 0)) for key, k in zip(keys, (1, 7, 40), strict=True)
+    ]
+    expected = weights.copy()
+    for _ in range(3):
+        for key, sums in targets:
+            present = np.bincount(key, expected, sums.size)
+            due = np.minimum(sums / np.maximum(present, 1e-9), 1e3)
+            expected *= np.where(present > 0, due, 1)[key]
+    given = weights.copy()
+    assert _core.rake(weights, targets, 3) == pytest.approx(expected, rel=1e-12)
+    assert np.array_equal(weights, given)
+    met = [(key, np.bincount(key, weights, sums.size).astype(float)) for key, sums in targets]
+    assert _core.rake(weights, met, 5) == pytest.approx(weights, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.ones(3), [(np.zeros(2, np.uint32), np.ones(1))], 1), "groups of a target must hold 3 entries, got 2"),
+        ((np.ones(2), [(np.array([0, 1], np.uint32), np.ones(1))], 1), "below 1"),
+        ((np.ones(1), [(np.zeros(1, np.uint32), np.ones(0))], 1), "below 0"),
+        ((np.ones(2), [], -1), "passes must be at least 0, got -1"),
+    ],
+)
+def test_refused_rakings(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        _core.rake(*arguments)

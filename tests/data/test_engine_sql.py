@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from contextlib import closing
 
 import numpy as np
@@ -180,6 +181,38 @@ def test_opening_is_one_query(name, monkeypatch):
         assert len(queries) == 2
         with pytest.raises(ValueError, match=r"2 problems:\n.*'t'.*\n.*'n'"):
             EngineTable(table, pypgm.Schema({**columns, "t": ["x"], "n": 2}))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("size", [5, 2**13, 2**60])
+def test_groups_by_any_sets_are_those_of_a_counter(name, size, monkeypatch):
+    """Groups of texts and of codes, -1 among them, are told apart however many cells their sets have."""
+    rng = np.random.default_rng(size)
+    sizes = dict.fromkeys("abcd", size) | {"e": 1}
+    codes = {a: rng.choice([-1, 0, n // 2, n - 1], 40).tolist() for a, n in sizes.items()}
+    held = {**codes, "t": rng.choice(["x", "y", "z"], 40).tolist()}
+    every = [c for k in range(6) for c in itertools.combinations(held, k)]
+    sets = [*{every[i]: None for i in rng.integers(0, len(every), 12)}, ()]
+    answers, answer = [], Queries._answer
+
+    def noted(self, query, kinds):
+        answers.append((dict(kinds), answer(self, query, kinds)))
+        return answers[-1][1]
+
+    monkeypatch.setattr(Queries, "_answer", noted)
+    with own(name) as of_engine:
+        kinds = [f"{a} BIGINT" for a in codes] + ["t STRING" if name == "spark" else "t VARCHAR(9)"]
+        values = [[f"'{v}'" if isinstance(v, str) else str(v) for v in row] for row in zip(*held.values(), strict=True)]
+        table = of_engine.opened(of_engine.made(kinds, values))
+        queries = Queries(table.get_backend())
+        found = queries.groups(queries.query(table, {}), sets, sizes)
+    for names, (columns, counts) in found.items():
+        groups = zip(*(columns[a].tolist() for a in names), strict=True) if names else [()]
+        rows = zip(*(held[a] for a in names), strict=True) if names else [()] * 40
+        assert dict(zip(groups, counts.tolist(), strict=True)) == Counter(rows)
+    for of_row, columns in answers:
+        assert len(of_row) <= 3 + 4 * (size > 2**13)  # a number, a text and the count, if 64 bits hold the cells
+        assert len(columns["n"]) == sum(len(counts) for _, counts in found.values())
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -171,8 +171,7 @@ def test_only_counts_leave_an_engine(own, monkeypatch):
         own.run("DROP TABLE large")
     assert release.schema.columns["wage"].n_values > 15
     nbytes, rows = map(sum, zip(*sizes, strict=True))
-    assert 0 < nbytes < 10e6
-    assert rows < n / 4
+    assert 0 < nbytes < 40 * rows < 10 * n  # whatever the number of columns
 
 
 def pieces_of(raw, size=97):

@@ -78,7 +78,7 @@ def test_mutants_of_release_files():
 
 # Inputs of the slow tests: some ten seconds each.
 FORMATS = {"bif": 400, "uai": 300, "evidence": 1500, "schema": 1500, "yaml": 500, "workload": 1000, "csv": 400}
-FORMATS |= {"gzip": 1000, "parquet": 500}
+FORMATS |= {"gzip": 1000, "parquet": 500, "net": 300, "dsc": 300, "xdsl": 300}
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import reference
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_models import causes, evidence_on, ising, models
 
@@ -24,8 +24,10 @@ from pypgm import (
     read_uai,
 )
 from pypgm.inference import approximate
-from pypgm.inference.approximate import best_found, short_cycles
-from pypgm.inference.mini_buckets import MiniBuckets, bucket_scopes, climbed, min_fill_order
+from pypgm.inference.approximate import approximated, best_found, short_cycles
+from pypgm.inference.blankets import Blankets
+from pypgm.inference.conditioned import Component
+from pypgm.inference.mini_buckets import MiniBuckets, bucket_scopes, min_fill_order
 from pypgm.mrf import MarkovRandomField
 
 CELLS = [1, 4, 16, 2**12]
@@ -61,8 +63,44 @@ def test_draws_have_their_weights_and_none_is_above_the_bound(potentials, cells)
     slack = 1e-9 * (1 + np.abs(potentials.values[np.isfinite(potentials.values)]).sum())
     assert draws.log_weights.max() <= draws.log_bound + slack
     if draws.log_weights.max() > -np.inf:
-        low, high = draws.interval
+        low, high = draws.interval()
         assert low <= draws.log_z <= high + slack
+
+
+@settings(max_examples=40)
+@given(models(most=5), st.sampled_from(CELLS), st.data())
+def test_marginals_of_draws_are_the_means_given_the_other_attributes(potentials, cells, data):
+    """With the sum of the squared standard errors of their cells."""
+    buckets = MiniBuckets(potentials, ordered(potentials), cells)
+    draws = buckets.draw(50, np.random.default_rng(0)) if buckets.log_bound > -np.inf else None
+    if draws is None or draws.log_weights.max() == -np.inf:
+        return
+    table, shape = reference.log_joint(potentials), potentials.domain.shape
+    scope = data.draw(st.lists(st.sampled_from(range(len(shape))), min_size=1, max_size=3, unique=True))
+    terms = []
+    for codes, weight in zip(draws.codes.T, draws.weights, strict=True):
+        cells = np.zeros([shape[a] for a in scope])
+        if weight:
+            row = table[tuple(slice(None) if a == scope[0] else c for a, c in enumerate(codes))]
+            cells[(slice(None), *codes[scope[1:]])] = np.exp(row - reference.log_sum_exp(row))
+        terms.append(cells.ravel())
+    wanted = draws.weights @ np.array(terms)
+    found, squares = Blankets(potentials).marginal(draws, scope)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-9)
+    assert squares == pytest.approx(draws.weights**2 @ ((terms - wanted) ** 2).sum(axis=1), rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("coupling", [0.3, 2.0])
+def test_regions_and_draws_are_told_apart(coupling):
+    """The better one is taken, unless both are about as good: few draws are worse than regions, many are better."""
+    field = ising(5, coupling=coupling)
+    exact = field.marginals()
+    for n_draws in (300, 30_000):
+        options = {"n_draws": n_draws, "rng": 0}
+        by = {o: approximated(field.potentials, o, **options) for o in ("region_graph", "sampling")}
+        far = {o: sum(((f.project((a,)) - exact[a].values) ** 2).sum() for a in exact) for o, f in by.items()}
+        taken = "sampling" if by["region_graph"].is_worse_than_draws() else "region_graph"
+        assert far[taken] <= 4 * min(far.values())
 
 
 def test_the_mean_weight_is_z_and_the_interval_holds_it():
@@ -73,7 +111,7 @@ def test_the_mean_weight_is_z_and_the_interval_holds_it():
     held, means = 0, []
     for seed in range(40):
         draws = buckets.draw(500, np.random.default_rng(seed))
-        low, high = draws.interval
+        low, high = draws.interval()
         held += low <= log_z <= high
         means.append(np.exp(draws.log_weights - log_z).mean())
     assert held >= 38
@@ -210,7 +248,7 @@ def test_a_grid_too_wide_names_an_oracle_that_answers():
         values, log_weight = field.map(oracle="auto")
     assert log_weight == pytest.approx(field.log_partition(values))
     codes = np.array(list(values.values()))
-    assert (climbed(field.potentials, codes) == codes).all()
+    assert (Blankets(field.potentials).climbed(codes) == codes).all()
 
 
 def test_the_best_values_are_the_most_probable_ones_where_the_bound_says_so():
@@ -222,8 +260,110 @@ def test_the_best_values_are_the_most_probable_ones_where_the_bound_says_so():
             assert dict(zip(field.domain, codes.tolist(), strict=True)) == field.map()[0]
 
 
+def too_wide(field, monkeypatch, least=0):
+    """Refuse the exact answers of a field, and of its components of so many attributes or more."""
+    field._answers.fits = False
+    for name in ("marginals", "draw", "map"):
+        setattr(field._answers, name, _too_large)
+    monkeypatch.setattr(Component, "fits", lambda self, _: len(self.frame.domain) < least)
+
+
+def side_by_side(fields):
+    """Return the field of the attributes of several, and the fields, by names of their own."""
+    parts = []
+    for k, field in enumerate(fields):
+        names = {a: f"{k}:{a}" for a in field.domain}
+        domain = Domain(list(names.values()), field.domain.shape)
+        cliques = [[names[a] for a in clique] for clique in field.cliques]
+        parts.append(MarkovRandomField(CliqueVector(domain, cliques, field.potentials.values)))
+    domain = Domain({a: part.domain[a] for part in parts for a in part.domain})
+    cliques = [clique for part in parts for clique in part.cliques]
+    return MarkovRandomField(CliqueVector(domain, cliques, np.concatenate([p.potentials.values for p in parts]))), parts
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(models(least=1, most=5, zeros=False), st.integers(0, 100))
+def test_only_the_components_that_do_not_fit_are_approximated(monkeypatch, small, seed):
+    few = MarkovRandomField(
+        CliqueVector(small.domain, small.cliques, 3 * small.values / np.abs(small.values).max(initial=1))
+    )
+    whole, parts = side_by_side([few, ising(3, seed, coupling=1), few, ising(3, seed + 1)])
+    log_z = sum(part.log_partition() for part in parts)
+    corner, at = "1:0,0", f"2:{small.domain.attributes[0]}"
+    evidence = {at: 0, corner: 1}
+    given = [{a: v for a, v in evidence.items() if a in part.domain} for part in parts]
+    with monkeypatch.context() as patched:
+        too_wide(whole, patched, least=9)
+        patched.setattr(approximate, "_BUCKET_CELLS", (8,))  # else draws would be exact
+        found = whole.approximation()
+        assert found.oracle != "exact"
+        assert found.log_z == pytest.approx(log_z, abs=0.1)
+        assert found.log_z_interval[0] <= log_z <= found.log_z_interval[1]
+        assert log_z <= found.log_z_bound + 1e-9
+        for k in (0, 2):
+            for a, table in parts[k].marginals().items():
+                np.testing.assert_allclose(found.marginals[a].values, table.values, atol=1e-12)
+        for k in (1, 3):
+            for a, table in parts[k].marginals().items():
+                np.testing.assert_allclose(found.marginals[a].values, table.values, atol=0.02)
+        # Attributes of different components are independent; those that are known stay known.
+        targets = ("3:1,1", at, "1:1,1", f"0:{small.domain.attributes[0]}", corner)
+        joint = whole.query(targets, evidence, oracle="auto")
+        assert joint.domain.attributes == targets
+        for a in targets:
+            k = int(a[0])
+            wanted = (
+                parts[k].query(a, given[k]).values
+                if a not in evidence
+                else np.eye(1, whole.domain.size(a), evidence[a])[0]
+            )
+            np.testing.assert_allclose(joint.project(a).values, wanted, atol=0.02)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ApproximationWarning)  # the bound may not prove it
+            values, log_weight = whole.map(evidence, oracle="auto")
+        best = [part.map(known) for part, known in zip(parts, given, strict=True)]
+        assert log_weight == pytest.approx(sum(weight for _, weight in best), abs=1e-9)
+        assert log_weight == pytest.approx(whole._answers.log_partition(values), abs=1e-9)
+
+
+def test_records_of_components(monkeypatch):
+    whole, parts = side_by_side([ising(2, 1), ising(3, 2), ising(3, 3)])
+    evidence = {"1:0,0": 1, "0:0,0": 0}
+    wanted = {
+        a: t.values
+        for part in parts
+        for a, t in part.marginals({k: v for k, v in evidence.items() if k in part.domain}).items()
+    }
+    too_wide(whole, monkeypatch, least=9)
+    records = whole._answers.records(4000, np.random.default_rng(0), evidence, "auto")
+    assert set(records) == set(whole.domain)
+    drawn = whole.synthetic_data(3000, 1, evidence=evidence).columns
+    for a, column in records.items():
+        np.testing.assert_allclose(np.bincount(drawn[a], minlength=2) / 3000, wanted[a], atol=0.03)
+        np.testing.assert_allclose(np.bincount(column, minlength=2) / 4000, wanted[a], atol=0.03)
+
+
+def test_what_no_component_makes_possible_is_refused(monkeypatch):
+    impossible = CliqueVector(Domain({"x": 2, "y": 2}), [("x", "y")], [-np.inf, 0.0, -np.inf, 0.0])
+    whole, _ = side_by_side([ising(3), MarkovRandomField(impossible)])
+    too_wide(whole, monkeypatch, least=9)
+    calls = [whole.approximation, lambda e: whole.map(e, oracle="auto")]
+    calls.append(lambda e: whole._answers.records(5, np.random.default_rng(0), e, "auto"))
+    for call in calls:
+        with pytest.raises(ImpossibleEvidenceError, match="1:y"):
+            call({"1:y": 0})
+
+
+def test_a_limit_of_memory_is_one_of_exact_answers():
+    field = ising(4)
+    with pytest.raises(ModelTooLargeError, match="junction tree"):
+        field.approximation(oracle="exact", max_bytes=100)
+    assert field.approximation(oracle="exact", max_bytes=1e6).oracle == "exact"
+    assert field.approximation(max_bytes=1e6).oracle == "exact"
+
+
 @pytest.mark.parametrize(("name", "worst"), [("Grids_14", 0.05), ("Promedus_34", 0.05), ("CSP_12", 0.06)])
-def test_problems_of_a_competition(data_dir, name, worst):
+def test_problems_of_a_competition(data_dir, name, worst, monkeypatch):
     """Where message passing alone is wrong by tens of nats, "auto" takes the draws."""
     potentials = read_uai(data_dir / "uai" / f"{name}.uai.gz")
     evidence = _pairs((data_dir / "uai" / f"{name}.uai.evid").read_text())
@@ -231,8 +371,7 @@ def test_problems_of_a_competition(data_dir, name, worst):
     numbers = iter((data_dir / "uai" / f"{name}.uai.MAR").read_text().split()[2:])
     truth = [[float(next(numbers)) for _ in range(int(next(numbers)))] for _ in potentials.domain]
     field = MarkovRandomField(potentials)
-    field._answers.fits = False
-    field._answers.marginals = _too_large
+    too_wide(field, monkeypatch)
     found = field.approximation(evidence)
     assert found.converged
     assert found.log_z == pytest.approx(log_z, abs=0.5)

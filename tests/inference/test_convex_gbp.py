@@ -305,6 +305,44 @@ def test_counting_numbers_by_name():
         graph.counting_numbers("other")
 
 
+def forest_by_scanning(scopes, start, used):
+    """Grow a forest as the counting numbers do: of all regions that may join, the first by size and use."""
+    taken, covered = [(start, frozenset())], set(scopes[start])
+    while True:
+        ranked = []
+        for i, s in enumerate(scopes):
+            shared = max((s & scopes[t] for t, _ in taken), key=len)
+            if not s <= covered and s & covered == shared and (not shared or shared in scopes):
+                ranked.append((-len(shared), -len(s), used[i], i, shared))
+        if not ranked:
+            return taken
+        *_, best, shared = min(ranked, key=lambda r: r[:4])
+        taken.append((best, shared))
+        covered |= scopes[best]
+
+
+def test_reweighted_numbers_are_the_means_over_forests():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        n = int(rng.integers(2, 9))
+        domain = Domain([f"x{i}" for i in range(n)], [2] * n)
+        scopes = [
+            rng.choice(n, int(rng.integers(1, min(n, 4) + 1)), replace=False) for _ in range(int(rng.integers(1, 12)))
+        ]
+        cliques = [domain.names(sorted(map(int, scope))) for scope in scopes]
+        for graph in (RegionGraph.saturated(domain, cliques), RegionGraph.factor_graph(domain, cliques)):
+            regions = [frozenset(r) for r in graph.regions]
+            roots = sorted(set(range(len(regions))) - {child for _, child in graph.edges})
+            used, wanted = np.zeros(len(regions)), np.zeros(len(regions))
+            for k in range(16):
+                for region, shared in forest_by_scanning(regions, roots[k * len(roots) // 16], used.copy()):
+                    wanted[region] += 1 / 16
+                    used[region] += 1
+                    if shared:
+                        wanted[regions.index(shared)] -= 1 / 16
+            np.testing.assert_array_equal(graph.counting_numbers("tree_reweighted"), wanted)
+
+
 GRAPH = RegionGraph.saturated(CYCLE, RING)
 ZERO = CliqueVector(CYCLE, RING)
 BAD = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 from pathlib import Path
 
@@ -85,6 +87,49 @@ def test_under_a_key_another_call_gets_nothing(account, other, has_account):
         with pytest.raises(ValueError, match="is not the release of this call"):
             job(key="tuesday")
     assert (account.to_dict(), Path("out.pgm").read_bytes()) == (before, file)
+
+
+AB = ("a", "b")
+OF_ANOTHER = r"of another workload or of other targets, and the call is not: pass another key="
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, OPEN], ids=["closed", "open"])
+@pytest.mark.parametrize("has_account", [False, True])
+def test_under_a_key_another_workload_gets_nothing(account, has_account, schema, monkeypatch):
+    """A workload may be written in another way, but not be another one."""
+    how = {"mechanism": "mwem", "schema": schema, "rounds": 1} | ({"account": account} if has_account else {})
+    digest, before = job(workload=[AB, "a"], **how).digest, account.to_dict()
+    monkeypatch.setattr(mechanisms, "mwem", functools.wraps(mechanisms.mwem)(lambda *_, **__: spent_again()))
+    for same in ([AB, "a"], [["a"], ["b", "a"]], iter([AB, "a"])):
+        assert job(workload=same, **how).digest == digest
+    domain = getattr(schema, "provisional", pypgm.Schema(SCHEMA)).domain
+    weighted = pypgm.workloads.Workload(domain, [AB, "a"], weights=[1, 2])
+    summed = pypgm.workloads.Workload(domain, [AB, "a"], queries=[None, pypgm.queries.Prefix(2)])
+    for other in (None, 1, 2, "up-to-2", [AB], [AB, "a", "a"], weighted, summed):
+        with pytest.raises(ValueError, match=OF_ANOTHER):
+            job(workload=other, **how)
+    assert account.to_dict() == before
+
+
+def test_under_a_key_other_targets_get_nothing(folder, monkeypatch):
+    digest = job(mechanism="wide", targets=["b"]).digest
+    monkeypatch.setattr(mechanisms, "wide", functools.wraps(mechanisms.wide)(lambda *_, **__: spent_again()))
+    assert job(mechanism="wide", targets=("b",)).digest == digest
+    for other in ([], ["a"], ["a", "b"]):
+        with pytest.raises(ValueError, match=OF_ANOTHER):
+            job(mechanism="wide", targets=other)
+    with pytest.raises(ValueError, match=OF_ANOTHER):
+        job(mechanism="wide")
+    call = ["synth", "people.csv", "--schema", "schema.json", "--epsilon", "1", "--delta", "1e-9", "--quiet"]
+    call += ["--key", "monday", "--release", "out.pgm", "--out", "monday.csv"]
+    assert cli.main([*call, "--target", "a"]) == 2
+    assert cli.main([*call, "--target", "b"]) == 0
+
+
+def test_the_release_of_an_earlier_version_is_found_whatever_it_was_asked(folder, monkeypatch):
+    dataclasses.replace(job(mechanism="mwem", rounds=1, workload=1), request="").save("older.pgm")
+    monkeypatch.setattr(mechanisms, "mwem", functools.wraps(mechanisms.mwem)(lambda *_, **__: spent_again()))
+    assert job(mechanism="mwem", rounds=1, workload=2, release="older.pgm").key == "monday"
 
 
 def test_command_and_python_know_the_same_jobs(account, monkeypatch, capsys):

@@ -15,6 +15,8 @@ from pypgm.estimation.pair_screen import PairScreen
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.pair_allocation import PairAllocation, cheapest
 from pypgm.mechanisms.pair_dependence import Dependence, chances, dependence, screened
+from pypgm.mechanisms.pair_forecasts import PairForecasts
+from pypgm.mechanisms.resolution import Values, resolutions
 from pypgm.mechanisms.run import Run
 from pypgm.privacy import Budget
 
@@ -128,3 +130,49 @@ def test_where_choices_and_products_leave_nothing_no_pair_is_asked(rho):
     chance = chances(PAIRS, start)
     found = dependence(screened(run, PAIRS, start, chance, run.rho / 30), chance, start)
     assert PairAllocation(run, dict.fromkeys(PAIRS, 1.0), start, set(), found).chosen(rho, 0.9) == ({}, 0.0)
+
+
+def _forecast_alone(start, ordered, pair, of_pair, stddev):
+    """Return the resolution of a pair with the least error left, the error from noise and what is left, in a loop."""
+    values = [Values(start.shares[a], a in ordered) for a in pair]
+    cells = values[0].size * values[1].size
+    least = None
+    for resolution in resolutions(*values, min(max(4.0, 0.25 * start.total / stddev), cells)):
+        noise = sum(
+            min(0.4 * stddev / start.total, a * b)
+            for a, b in itertools.product(*(m.tolist() for m in resolution.masses))
+        )
+        part = 1.0
+        for a, v, groups in zip(pair, values, resolution.sizes, strict=True):
+            part *= 1 - (0.25 if a in ordered else 1.0) * (1 - (groups - 1) / (v.size - 1))
+        signal, residual = of_pair.split(part, whole=resolution.name == "cells")
+        left = float(of_pair.mean(np.sqrt(residual + signal * noise**2 / (signal + noise**2 + 1e-300))))
+        if least is None or left < least[2] - 1e-12:
+            least = resolution, noise, left
+    return least
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_of_any_shapes_side_by_side_are_forecast_as_each_alone(seed):
+    rng = np.random.default_rng(seed)
+    sizes = [2, 2, *rng.integers(2, 40, 5).tolist()]
+    columns = {f"x{i}": rng.integers(0, 1 + rng.integers(0, n, 3000), 3000) for i, n in enumerate(sizes)}
+    run, start = run_of(pypgm.Dataset(columns, pypgm.Domain(list(columns), sizes)), 10)
+    pairs, ordered = list(itertools.combinations(columns, 2)), {"x1", "x3", "x5"}
+    chance, total = chances(pairs, start), start.total
+    scores = 2 * total * rng.random(len(pairs)) / 3
+    found = dependence(PairScreen(tuple(pairs), scores, 2 * total * chance, 0.02 * total, total), chance, start)
+    forecasts = PairForecasts(pairs, start, ordered, found, run.table.privacy)
+    stddevs = [1.0, 20.0, 500.0]
+    for stddev, best in zip(stddevs, forecasts.best(np.arange(len(pairs)), stddevs), strict=True):
+        assert best.pairs.tolist() == list(range(len(pairs)))
+        signal, noise_errors = forecasts.of(best, np.full(len(pairs), stddev))
+        np.testing.assert_allclose(noise_errors, best.noise_errors, rtol=1e-12)
+        for i, way in enumerate(best.ways):
+            options, chosen = forecasts.resolutions(i, way, stddev)
+            alone, noise, left = _forecast_alone(start, ordered, pairs[i], found[pairs[i]], stddev)
+            assert chosen.name in {r.name for r in options}
+            assert (chosen.name, chosen.sizes) == (alone.name, alone.sizes)
+            assert best.noise_errors[i] == pytest.approx(noise)
+            assert best.left[i] == pytest.approx(left)
+            assert signal[i] >= 0

@@ -232,7 +232,7 @@ def test_ordered_attributes_are_grouped_in_runs_of_codes(ordinal):
 
 
 def test_a_pair_too_large_for_all_its_cells_is_asked_in_groups(monkeypatch):
-    monkeypatch.setattr("pypgm.mechanisms.pair_allocation._MAX_CELLS", 1000)
+    monkeypatch.setattr("pypgm.mechanisms.pair_forecasts._MAX_CELLS", 1000)
     release = wide(LARGE, budget=Budget(rho=1000), iterations=20)
     asked = {m.clique: m.query for m in pairs_of(release)}
     assert 450 < asked["x0", "x1"].shape[0] < 550

@@ -7,7 +7,7 @@ import numpy as np
 
 import pypgm
 from pypgm import queries
-from pypgm.mechanisms import pair_allocation, wide
+from pypgm.mechanisms import pair_forecasts, wide
 from pypgm.privacy import trusted_query
 from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.privacy.rational import exact_sum
@@ -29,7 +29,7 @@ def test_pairs_of_a_release_share_some_tens_of_laws_and_one_query(monkeypatch):
     data = pypgm.Dataset(dict(zip(names, codes.T, strict=True)), pypgm.Domain(dict.fromkeys(names, 2)))
     made = calls(monkeypatch, DiscreteGaussian, "_with_threshold")
     copied = calls(monkeypatch, trusted_query, "_copied")
-    listed = calls(monkeypatch, pair_allocation, "resolutions")
+    listed = calls(monkeypatch, pair_forecasts, "resolutions")
     release = wide(data, budget=pypgm.Budget(rho=1), unsafe_seed=0)
     pairs = [m for m in release.measurements if isinstance(m.query, queries.Contrasts) and len(m.clique) == 2]
     assert len(pairs) > 600  # in two stages

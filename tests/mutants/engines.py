@@ -33,7 +33,7 @@ MUTANTS = {
     )(off_by_one()),
     "attributes that the engine groups by are not told apart": at(
         "data.sources.engine_groups:Queries._groups_of", duckdb, "wrong counts"
-    )("present[name] == (name in names)", "present[name] >= (name in names)"),
+    )("reversed(radices)", "radices"),
     "groups of SQLite count once": at("data.sources.engine_opening:tables_of", sqlite, "wrong counts")(
         "np.add.at(tables[clique], cells, counts)", "np.add.at(tables[clique], cells, np.minimum(counts, 1))"
     ),

@@ -20,7 +20,7 @@ from pypgm.inference import bounded_tree
 from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex
-from pypgm.mechanisms import aim, drawn_queries, mst, pair_allocation, wide
+from pypgm.mechanisms import aim, drawn_queries, mst, pair_forecasts, wide
 from pypgm.mechanisms.rank_products import rho_of_products
 from pypgm.mechanisms.run import Run
 from pypgm.models import graphical_model, region_model, request
@@ -528,11 +528,11 @@ def test_what_sums_over_a_pair_tell_is_found_once_for_all_noises(monkeypatch):
     rng = np.random.default_rng(6)
     hidden, domain = rng.integers(0, 2, 4000), pypgm.Domain({f"x{i}": 2 for i in range(12)})
     data = pypgm.Dataset({a: hidden ^ (rng.random(4000) < 0.2) for a in domain}, domain)
-    n_pairs = 12 * 11 // 2
-    parts, forecasts = (Calls(monkeypatch, pair_allocation.PairAllocation, name) for name in ("_part", "_forecasts"))
+    owner = pair_forecasts.PairForecasts
+    parts, looks = (Calls(monkeypatch, owner, name) for name in ("_part", "_best"))
     wide(data, 1, 1e-9, unsafe_seed=0)
-    assert len(forecasts) >= 6  # of all pairs at each noise, and of those that are asked
-    assert n_pairs <= len(parts) <= 3 * n_pairs
+    assert len(looks) >= 6  # at all pairs for each noise, and at those that are asked
+    assert 1 <= len(parts) <= 4  # of all pairs of a shape at once
 
 
 def test_an_index_of_regions_grows_with_what_they_hold():

@@ -45,7 +45,7 @@ def test_what_r_calls_runs_in_python(people, capsys):
     assert names["synthetic"].dtypes.equals(names["people"].dtypes)
     assert names["shown"].columns.tolist() == ["sex", "count", "low", "high", "error"]
     assert "guarantee" in capsys.readouterr().out
-    (r,) = blocks("r.md", "r")
+    r, _ = blocks("r.md", "r")
     assert len(r.splitlines()) == 10
     # Each call of R is one of the block of Python.
     for called in re.findall(r"\$(\w+)\(", r):

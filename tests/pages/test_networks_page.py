@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
 
 def test_the_page_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 12
+    assert len(blocks) == 13
     names = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
@@ -22,6 +22,7 @@ def test_the_page_runs(capsys):
     assert private.shape == (2, 2)
     assert names["bounds"].factors == 3
     assert len(names["shape"].arcs) == 4
+    assert names["years"].tables["ill"].values.round(2).tolist() == [[0.64, 0.36], [0.17, 0.83]]
     assert names["worth"] == sorted(names["worth"], key=lambda pair: -pair[1])
     assert names["wider"].remove("umbrella") == names["mended"]
     assert np.isclose(np.exp(names["field"].log_partition()), 30 * 101 + 5 + 101 + 10)

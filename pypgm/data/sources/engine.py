@@ -15,7 +15,7 @@ from pypgm.data.sources.encoding import name_problems, refuse
 from pypgm.data.sources.engine_codes import UnfitError, bytes_of
 from pypgm.data.sources.engine_groups import Groups, Queries, covers
 from pypgm.data.sources.engine_numbers import Expression, call
-from pypgm.data.sources.engine_opening import MisfitsError, Opening, columns_of, tables_of
+from pypgm.data.sources.engine_opening import MisfitsError, Opening, columns_of, sizes_of, tables_of
 from pypgm.data.sources.engine_records import Codes
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
@@ -169,7 +169,7 @@ class EngineTable(InPlaceTable):
             raise ValueError("the schema names no person")
         records, lists = self._coded(self.domain.attributes, self._persons)
         kept = self._queries.query(kept_in_engine(records, len(self.domain), person, secret), lists)
-        part = self._part(int(self._queries.groups(kept, [()])[()][1].sum()))
+        part = self._part(int(self._queries.groups(kept, [()], {})[()][1].sum()))
         part._query_of_kept = kept
         return part
 
@@ -179,11 +179,11 @@ class EngineTable(InPlaceTable):
 
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         del n_threads  # the engine has its own
-        sets = covers(self.domain, cliques)
+        sets, sizes = covers(self.domain, cliques), sizes_of(self.domain)
         answer: dict[tuple[str, ...], Groups] = {}
         for together in self._in_queries(sets):
             names = [columns_of(self.domain, clique) for clique in together]
-            answer |= self._queries.groups(self._query({a for clique in together for a in clique}), names)
+            answer |= self._queries.groups(self._query({a for clique in together for a in clique}), names, sizes)
         try:
             counted = self._tables(sets, list(answer.values()))
         except MisfitsError:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ more grouping of all records. Of 66 pairs of 12 columns in PostgreSQL, sets of 2
 and larger ones little less."""
 _WITH_SETS = "athena bigquery databricks duckdb mssql oracle postgres pyspark risingwave snowflake trino"
 """Engines with GROUPING SETS; in ClickHouse what is not in a set is no NULL."""
+_ENDS = 1 << 62  # of numbers in an answer
 _MAX_SELECTS = 100  # in one query of an engine without GROUPING SETS; SQLite takes 500
 _LONGEST = 1 << 26  # characters of a query in ClickHouse, which otherwise parses 262,144 of them
 _FENCED = {"postgres", "risingwave"}  # which copy an expression to each place that names it, but over no OFFSET
@@ -58,87 +60,135 @@ class Queries:
         return f"(SELECT * FROM ({query}) AS records OFFSET 0)" if self._backend.name in _FENCED else f"({query})"
 
     def groups(
-        self, records: str, sets: Sequence[tuple[str, ...]], texts: Collection[str] = (), limit: int | None = None
+        self, records: str, sets: Sequence[tuple[str, ...]], sizes: Mapping[str, int], limit: int | None = None
     ) -> dict[tuple[str, ...], Groups]:
         """Return the groups of records by each set of columns, of which none is NULL.
 
-        The columns of a row that are not NULL tell the set that it belongs to.
+        The answer is narrow: the set and the codes of a group are the digits of one number, in mixed radix.
 
         Parameters
         ----------
         records : str
             Query of the records, in parentheses.
         sets : sequence of tuples of str
-        texts : collection of str
-            Columns that have texts, where all others have integers below 2^53.
+            A set has one column of texts at most.
+        sizes : mapping from str to int
+            Number of codes of a column, which may be -1 too. Columns without a size have texts.
         limit : int, optional
             Number of groups at most, of all sets together.
         """
         answers: dict[tuple[str, ...], Groups] = {}
         n_sets = len(sets) if self.has_sets else _MAX_SELECTS
         for start in range(0, len(sets), n_sets):
-            answers |= self._groups_of(records, sets[start : start + n_sets], texts, limit)
+            answers |= self._groups_of(records, sets[start : start + n_sets], sizes, limit)
         return answers
 
     def _groups_of(
-        self, records: str, sets: Sequence[tuple[str, ...]], texts: Collection[str], limit: int | None
+        self, records: str, sets: Sequence[tuple[str, ...]], sizes: Mapping[str, int], limit: int | None
     ) -> dict[tuple[str, ...], Groups]:
-        kinds = {name: "string" if name in texts else "int64" for names in sets for name in names}
-        query = self._query(records, sets, kinds) + ("" if limit is None else f" LIMIT {limit}")
-        answer, present = self._answer(query, {**kinds, "n": "int64"})
+        numbers = {names: _in_numbers(names, sizes, len(sets)) for names in sets}
+        kinds = {f"k{i}": "int64" for i in range(max(map(len, numbers.values())))}
+        if any(name not in sizes for names in sets for name in names):
+            kinds["t"] = "string"
+        rows = {names: {**dict.fromkeys(kinds, "0"), "t": self._cast(None, "text")} for names in sets}
+        for i, names in enumerate(sets):
+            rows[names] |= {f"k{k}": self._number(radices) for k, radices in enumerate(numbers[names])}
+            rows[names]["k0"] += f" * {len(sets)} + {i}"
+            for text in (name for name in names if name not in sizes):
+                rows[names]["t"] = self.quoted(text)
+        chosen = {names: {key: row[key] for key in kinds} for names, row in rows.items()}
+        query = self._query(records, chosen) + ("" if limit is None else f" LIMIT {limit}")
+        answer = self._answer(query, {**kinds, "n": "int64"})
         groups = {}
-        for names in sets:
-            rows = np.array([present[name] == (name in names) for name in kinds], dtype=bool).all(axis=0)
-            chosen = rows if kinds else present["n"]
-            groups[names] = {a: answer[a][chosen] for a in names}, answer["n"][chosen].astype(np.int64)
+        for i, names in enumerate(sets):
+            of_set = answer["k0"] % len(sets) == i
+            columns = {name: answer["t"][of_set] for name in names if name not in sizes}
+            for k, radices in enumerate(numbers[names]):
+                number = answer[f"k{k}"][of_set] // (1 if k else len(sets))
+                for name in reversed(radices):
+                    number, digit = np.divmod(number, radices[name])
+                    columns[name] = digit - 1
+            groups[names] = {name: columns[name] for name in names}, answer["n"][of_set]
         return groups
 
-    def _query(self, records: str, sets: Sequence[tuple[str, ...]], kinds: Mapping[str, str]) -> str:
-        """Return the query that counts the groups of some sets: by GROUPING SETS, or set after set."""
-        count = f"COUNT(*) AS {self.quoted('n')}"
-        of_set = {names: ", ".join(map(self.quoted, names)) for names in sets}
-        if self.has_sets:
-            chosen = "".join(f"{self.quoted(name)}, " for name in kinds)
-            grouping = ", ".join(f"({names})" for names in of_set.values())
-            return f"SELECT {chosen}{count} FROM {records} AS coded GROUP BY GROUPING SETS ({grouping})"
-        nulls = {name: f"{self._null(kind)} AS {self.quoted(name)}" for name, kind in kinds.items()}
-        selects = []
-        for names, grouping in of_set.items():
-            chosen = "".join(f"{self.quoted(name) if name in names else nulls[name]}, " for name in kinds)
-            selects.append(f"SELECT {chosen}{count} FROM coded" + (f" GROUP BY {grouping}" if names else ""))
-        return f"WITH coded AS {records} " + " UNION ALL ".join(selects)
+    def _query(self, records: str, rows: Mapping[tuple[str, ...], Mapping[str, str]]) -> str:
+        """Return the query of the groups of some sets, by GROUPING SETS or set after set, and of what each row has."""
+        n = self.quoted("n")
+        grouping = {names: ", ".join(map(self.quoted, names)) for names in rows}
+        if not self.has_sets:
+            selects = (
+                f"SELECT {self._listed(row)}, COUNT(*) AS {n} FROM coded"
+                + (f" GROUP BY {grouping[names]}" * bool(names))
+                for names, row in rows.items()
+            )
+            return f"WITH coded AS {records} " + " UNION ALL ".join(selects)
+        columns = "".join(f"{self.quoted(name)}, " for name in dict.fromkeys(itertools.chain(*rows)))
+        sets = ", ".join(f"({names})" for names in grouping.values())
+        counted = f"SELECT {columns}COUNT(*) AS {n} FROM {records} AS coded GROUP BY GROUPING SETS ({sets})"
+        # Columns outside the set of a row are NULL: its set is the largest that has no NULL.
+        present = {names: " AND ".join(f"{self.quoted(a)} IS NOT NULL" for a in names) or "1 = 1" for names in rows}
+        largest_first = sorted(rows, key=len, reverse=True)
+        row = {
+            key: f"CASE {' '.join(f'WHEN {present[names]} THEN {rows[names][key]}' for names in largest_first)} END"
+            for key in rows[largest_first[0]]
+        }
+        return f"SELECT {self._listed(row)}, {n} FROM ({counted}) AS counted"
+
+    def _listed(self, row: Mapping[str, str]) -> str:
+        return ", ".join(f"{value} AS {self.quoted(key)}" for key, value in row.items())
+
+    def _number(self, radices: Mapping[str, int]) -> str:
+        """Return the number whose digits are the codes of some columns plus 1."""
+        number = self._cast(0, "bigint")
+        for name, radix in radices.items():
+            number = f"({number} * {radix} + {self.quoted(name)} + 1)"
+        return number
 
     def quoted(self, name: str) -> str:
         """Return a name as the engine quotes it."""
         quoted: str = self._sqlglot.to_identifier(name, quoted=True).sql(dialect=self._backend.dialect)
         return quoted
 
-    def _null(self, kind: str) -> str:
-        """Return an integer or a text that is NULL."""
-        to = {"int64": "bigint", "string": "text"}[kind]
-        null: str = self._sqlglot.exp.cast(self._sqlglot.exp.null(), to).sql(dialect=self._backend.dialect)
-        return null
+    def _cast(self, value: int | None, to: str) -> str:
+        """Return a literal of a type."""
+        cast: str = self._sqlglot.exp.cast(self._sqlglot.exp.convert(value), to).sql(dialect=self._backend.dialect)
+        return cast
 
-    def _answer(
-        self, query: str, kinds: Mapping[str, str]
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]:
-        """Return the columns of a query, and which of their values are not NULL."""
+    def _answer(self, query: str, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+        """Return the columns of a query."""
         schema = self._ibis.schema(dict(kinds))
         options = {"settings": {"max_query_size": _LONGEST}} if self._backend.name == "clickhouse" else {}
 
-        def columns() -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]:
+        def columns() -> dict[str, NDArray[Any]]:
             answer = self._backend.sql(query, schema=schema).to_pyarrow(**options)
-            present = {name: np.array(answer[name].is_valid(), dtype=bool) for name in kinds}
-            values = {
+            return {
                 name: np.array(answer[name].to_pylist(), dtype=object)
                 if kind == "string"
-                else answer[name].fill_null(0).cast("int64").to_numpy()
+                else answer[name].cast("int64").to_numpy()
                 for name, kind in kinds.items()
             }
-            return values, present
 
         # The connection is not kept here: frames of an error hold queries.
         return connection_of(self._backend).read("counting in the engine", columns)
+
+
+def _in_numbers(names: Iterable[str], sizes: Mapping[str, int], n_sets: int) -> list[dict[str, int]]:
+    """Return the radix of each column of codes, number by number: what has more cells than 64 bits takes several.
+
+    Examples
+    --------
+    >>> _in_numbers(["a", "b", "text"], {"a": 4, "b": 2**60 - 1}, 10)
+    [{'a': 5}, {'b': 1152921504606846976}]
+    """
+    numbers, n_cells = [dict[str, int]()], n_sets  # the first number has the set as another digit
+    for name in names:
+        if name in sizes:
+            n_cells *= (radix := sizes[name] + 1)  # of 0 to the size, for -1 and the codes
+            if n_cells >= _ENDS:
+                numbers.append({})
+                n_cells = radix
+            numbers[-1][name] = radix
+    return numbers
 
 
 def covers(domain: Domain, cliques: Iterable[Clique], n_cells: int = _CELLS) -> dict[Clique, list[Clique]]:

@@ -29,6 +29,11 @@ def columns_of(domain: Domain, clique: Clique) -> tuple[str, ...]:
     return tuple(f"c{domain.index(a)}" for a in clique)
 
 
+def sizes_of(domain: Domain) -> dict[str, int]:
+    """Return the number of codes in each column of codes, by its name in a query."""
+    return {f"c{i}": size for i, size in enumerate(domain.shape)}
+
+
 def tables_of(
     domain: Domain, cliques: Iterable[Clique], codes: Mapping[str, NDArray[np.int64]], counts: NDArray[np.int64]
 ) -> dict[Clique, NDArray[np.int64]]:
@@ -109,9 +114,9 @@ class Opening:
         rows = sum(math.prod(self._domain.size((a,)) + 2 for a in clique) for clique in sets)
         limit = rows + len(keys) * (MAX_TEXTS + MOST_BINS) + 3
         named = [columns_of(self._domain, clique) for clique in sets]
-        groups = self._queries.groups(
-            coded, [*named, *((name,) for name in (*keys, *nobody)), ()], keys, limit if keys else None
-        )
+        every = [*named, *((name,) for name in (*keys, *nobody)), ()]
+        sizes = {**sizes_of(self._domain), **dict.fromkeys(nobody, 2)}
+        groups = self._queries.groups(coded, every, sizes, limit if keys else None)
         self.n_records = int(groups[()][1].sum())
         for clique, within in sets.items():
             self._add(clique, within, groups[columns_of(self._domain, clique)])
@@ -132,7 +137,7 @@ class Opening:
         rest = [a for a in self._domain if a not in counted]
         sets = covers(self._domain, [(a,) for a in rest])
         named = [columns_of(self._domain, clique) for clique in sets]
-        groups = self._queries.groups(query(rest), named) if sets else {}
+        groups = self._queries.groups(query(rest), named, sizes_of(self._domain)) if sets else {}
         for clique, within in sets.items():
             self._add(clique, within, groups[columns_of(self._domain, clique)])
 

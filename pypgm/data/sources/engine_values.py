@@ -132,7 +132,7 @@ class EngineValues(OpenValues):
             texts = [format(start, "f") if isinstance(start, Decimal) else repr(start) for start in starts_or_last]
             entry = _ENTRY[self._engine].format(",".join(texts[half - 1 :: 2 * half]), _sql_type(numbers.value))
             query = f"(SELECT x, 2 * place + CASE WHEN x >= {entry} THEN 1 ELSE 0 END AS place FROM {query} AS step)"
-        columns, counts = queries.groups(query, [("place",)])["place",]
+        columns, counts = queries.groups(query, [("place",)], {"place": 1 << n_steps})["place",]
         np.add.at(cells, np.minimum(columns["place"], len(starts)), counts)
         return cells
 
