@@ -22,6 +22,7 @@ DISTANCES = np.concatenate([[0.0], np.geomspace(0.002, 1.0, 40)])
 
 _USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spread of such means
 _ROUNDS = 60  # of the search for the prior; more would only fit the noise
+_BLOCK = 1 << 10  # pairs that are looked at together
 _STEPS = 16  # of a kept score in a standard deviation of its noise
 
 
@@ -73,11 +74,13 @@ class PairScreen:
         usual = np.gradient(DISTANCES) * np.exp(-DISTANCES / _USUAL)
         prior = usual = usual / usual.sum()
         others = (stddev / _APART) ** 2  # pairs of other tables with as much information on the mean as these
-        for _ in range(_ROUNDS):
-            likely = fits * prior
-            likely /= likely.sum(axis=1, keepdims=True)
-            prior = (likely.sum(axis=0) + others * usual) / (len(scores) + others)
-        return np.asarray(likely)
+        blocks = [fits[k : k + _BLOCK] for k in range(0, len(fits), _BLOCK)]  # each stays in the cache
+        for _ in range(_ROUNDS - 1):
+            counts = sum(np.einsum("ij,i->j", block, 1 / np.einsum("ij,j->i", block, prior)) for block in blocks)
+            prior = (prior * counts + others * usual) / (len(scores) + others)
+        fits *= prior
+        fits /= fits.sum(axis=1, keepdims=True)
+        return np.asarray(fits)
 
     def dependence(self) -> dict[frozenset[str], float]:
         """Return the root mean square distance of each pair from independence, in total variation.
@@ -96,7 +99,7 @@ class PairScreen:
         number = {a: i for i, a in enumerate(domain)}
         step = self.stddev / _STEPS
         return {
-            "pairs": np.array([[number[a] for a in pair] for pair in self.pairs], dtype=np.int32).reshape(-1, 2),
+            "pairs": np.array([[number[pair[i]] for pair in self.pairs] for i in (0, 1)], dtype=np.int32),
             "scores": np.rint(self.scores / step).astype(np.int32),
             "by_chance": np.rint(self.by_chance / step).astype(np.int32),
             "stddev": self.stddev,
@@ -109,14 +112,14 @@ class PairScreen:
         pairs, scores, by_chance = (fields[name] for name in ("pairs", "scores", "by_chance"))
         if any(values.dtype.kind != "i" for values in (pairs, scores, by_chance)):
             raise ValueError("a screen needs integers")
-        if pairs.shape != (len(scores), 2) or scores.ndim != 1 or by_chance.shape != scores.shape or not len(scores):
+        if pairs.shape != (2, len(scores)) or scores.ndim != 1 or by_chance.shape != scores.shape or not len(scores):
             raise ValueError("a screen needs two attributes, a score and a distance by chance of each pair")
-        if pairs.min() < 0 or pairs.max() >= len(domain) or (pairs[:, 0] == pairs[:, 1]).any():
+        if pairs.min() < 0 or pairs.max() >= len(domain) or (pairs[0] == pairs[1]).any():
             raise ValueError(f"a screen needs pairs of {len(domain)} attributes")
         if not (fields["stddev"] > 0 and fields["total"] > 0 and by_chance.min() >= 0):
             raise ValueError("a screen needs noise, records and distances by chance of 0 or more")
         names, step = domain.attributes, fields["stddev"] / _STEPS
-        cliques = tuple((names[i], names[j]) for i, j in pairs.tolist())
+        cliques = tuple((names[i], names[j]) for i, j in pairs.T.tolist())
         return cls(cliques, scores * step, by_chance * step, float(fields["stddev"]), float(fields["total"]))
 
 

@@ -219,7 +219,10 @@ _ACCOUNT = Record(
 _SCREEN = Record(
     "A screen of pairs",
     {
-        "pairs": (np.ndarray, "numbers of the two attributes of each pair, among those of the model"),
+        "pairs": (
+            np.ndarray,
+            "numbers of the first and second attributes of the pairs, among those of the model, in two rows",
+        ),
         "scores": (np.ndarray, "L1 distance of the counts of each from those of independent attributes, with noise"),
         "by_chance": (np.ndarray, "what that distance is for independent attributes"),
         "stddev": (float, "standard deviation of the noise, in records; the distances are in sixteenths of it"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -353,11 +354,18 @@ def _size(answers: NDArray[np.float64]) -> NDArray[np.signedinteger]:
 
 
 def expected_total_variation(
-    model: Reestimated, cliques: Sequence[Clique], draws: int, clock: Clock
+    model: Reestimated,
+    cliques: Sequence[Clique],
+    draws: int,
+    clock: Clock,
+    dependence: Mapping[frozenset[str], float] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
-    """Return the expected total variation distance between answers and records of each clique, 0 .. 1."""
+    """Return the expected total variation distance between answers and records of each clique, 0 .. 1.
+
+    `dependence` is that of pairs by a screen, see `Simulation`.
+    """
     draws = checked_integer("draws", draws, 1)
-    simulation = Simulation(model, cliques, None, draws, as_generator(0), clock)
+    simulation = Simulation(model, cliques, None, draws, as_generator(0), clock, dependence=dependence)
     distances = [_distances(estimated, true) for estimated, true in _worlds(simulation)]
     if not distances:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")

@@ -216,7 +216,8 @@ def pairs(
     """Draw a heat map of the expected errors of all pairs of attributes, in percentage points.
 
     Errors are expected total variation distances, shares of the records; the diagonal has those of single attributes.
-    Unmeasured pairs are marked by a dot: their error leaves out how the attributes depend on each other.
+    Unmeasured pairs are marked by a dot: how far they depend beyond what others imply is guessed, or bounded by the
+    screen of the release.
 
     Parameters
     ----------
@@ -256,7 +257,8 @@ def pairs(
         distances = evaluate(model, cliques=cliques, unsafe_data=unsafe_data).values
     elif isinstance(model, Model):
         with Clock() as clock:
-            distances = expected_total_variation(model, cliques, draws, clock)
+            dependence = {} if (screen := getattr(answers, "screen", None)) is None else screen.dependence()
+            distances = expected_total_variation(model, cliques, draws, clock, dependence)
     else:
         raise TypeError(f"a {type(model).__name__} does not know its errors: pass unsafe_data")
     grid = np.full((len(names), len(names)), np.nan)

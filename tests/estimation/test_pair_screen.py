@@ -57,10 +57,10 @@ def test_files_keep_a_rounded_screen_exactly(seed):
 @pytest.mark.parametrize(
     "change",
     [
-        {"pairs": np.zeros((15, 2), dtype=np.int32)},
-        {"pairs": np.full((15, 2), [0, 6], dtype=np.int32)},
-        {"pairs": np.full((15, 2), [-1, 2], dtype=np.int32)},
-        {"pairs": np.full((14, 2), [0, 1], dtype=np.int32)},
+        {"pairs": np.zeros((2, 15), dtype=np.int32)},
+        {"pairs": np.full((15, 2), [0, 6], dtype=np.int32).T},
+        {"pairs": np.full((15, 2), [-1, 2], dtype=np.int32).T},
+        {"pairs": np.full((14, 2), [0, 1], dtype=np.int32).T},
         {"scores": np.zeros(15)},
         {"scores": np.zeros((15, 1), dtype=np.int32)},
         {"by_chance": np.full(15, -1, dtype=np.int32)},
