@@ -20,7 +20,7 @@ from pypgm.data.columns.derived_images import codes_giving
 from pypgm.data.schema.evidence import codes_of_text, split_text
 from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, MARKS, Dialect
-from pypgm.data.sources.files import as_path, check_encoding, has_contents, open_stream
+from pypgm.data.sources.files import as_path, check_encoding, check_local, has_contents, open_stream
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.data.sources.paths import holds
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
@@ -265,6 +265,7 @@ def check_places(
     for path in given:
         if path == "-":
             raise ValueError("standard output is /dev/stdout, and a file named - is ./-")
+        check_local(path)
         place = Path(os.path.realpath(as_path(path)))
         if place in taken or any(place.exists() and other.exists() and place.samefile(other) for other in taken):
             raise ValueError(f"{path} would be overwritten; give the result another name")

@@ -20,7 +20,7 @@ from pypgm._base.file_kind import TABLES
 from pypgm._base.memory import short
 from pypgm._base.numeric import as_generator, checked_integer
 from pypgm._core import __version__
-from pypgm.data.sources.files import as_path, write_text
+from pypgm.data.sources.files import as_path, check_local, write_text
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.files.record_table import RecordTable
 from pypgm.models.sampling import MAX_RECORDS
@@ -112,6 +112,7 @@ def write_parts(
     workers = checked_integer("processes", processes, 1)
     if part is not None and not isinstance(rng, int | np.integer):
         raise ValueError("some of the parts need a seed, the same one for all of them; got none")
+    check_local(folder)
     place = as_path(folder)
     suffix = _suffix(place.name)
     check_parquet([f"part{suffix}"])

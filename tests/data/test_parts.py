@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -167,10 +168,25 @@ def test_a_file_behind_an_address_that_was_written_again_is_noticed(tmp_path):
         list(scanned.codes_of(["a"]))
 
 
-def test_addresses_without_files_are_refused():
+def test_results_are_not_written_behind_addresses(tmp_path, capsys):
+    release = pypgm.synthesize({"a": [0, 1, 1] * 99}, {"a": 2}, epsilon=1, delta=1e-9)
+    release.save(tmp_path / "r.pgm")
+    refused = "is an address: write a file of this machine, and copy it there"
+    for write in (release.write, release.save, partial(release.write, rows=10, parts=2)):
+        with pytest.raises(ValueError, match=f"memory://t/out.csv {refused}"):
+            write("memory://t/out.csv")
+    assert main(["sample", str(tmp_path / "r.pgm"), "--out", "memory://t/out.csv"]) == 2
+    assert refused in capsys.readouterr().err
+
+
+def test_addresses_without_files_are_refused(tmp_path):
     pytest.importorskip("fsspec")
     with pytest.raises(FileNotFoundError, match=r"no such file can be read: memory://nothing/\*\.parquet"):
         scan("memory://nothing/*.parquet", FIELDS)
+    with pytest.raises(FileNotFoundError, match=r"no such file can be read: memory://nothing/t\.csv"):
+        scan("memory://nothing/t.csv", FIELDS)
+    with pytest.raises(ValueError, match="memory://t is a folder, whose address has to end in a slash"):
+        scan(behind_addresses(tmp_path).partition("/*")[0], FIELDS)
     with pytest.raises(pypgm.errors.ReadingError, match="reaching nowhere://here/t"):
         scan("nowhere://here/t.parquet", FIELDS)
 

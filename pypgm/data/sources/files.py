@@ -73,6 +73,12 @@ def check_no_pipe(path: str | os.PathLike[str], what: str = "a table") -> None:
         raise ValueError(f"{os.fspath(path)} is a pipe, and {what} is read more than once: write it to a file")
 
 
+def check_local(path: str | os.PathLike[str]) -> None:
+    """Raise ``ValueError`` if a result would be written behind an address: nothing there is replaced in one step."""
+    if is_remote(path):
+        raise ValueError(f"{os.fspath(path)} is an address: write a file of this machine, and copy it there")
+
+
 def open_bytes(path: str | os.PathLike[str]) -> BufferedReader:
     """Open a file to read its bytes: one of this machine, or behind an address such as ``s3://…``."""
     if is_remote(path):
@@ -385,6 +391,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     path.read_bytes()
     b'hello'
     """
+    check_local(path)
     stream = open_stream(path)
     target = Path(os.path.realpath(path))
     is_replaced = stream is None and (not Path(path).exists() or target.is_file())

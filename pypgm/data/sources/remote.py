@@ -28,6 +28,7 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
 def open_remote(address: str) -> io.BufferedReader:
     """Open a file behind an address, to be read."""
     system, place = _system(address)
+    _size(address, system, place)
     file = guarded(f"opening {address}", lambda: system.open(place, "rb"))
     return io.BufferedReader(file)
 
@@ -35,12 +36,9 @@ def open_remote(address: str) -> io.BufferedReader:
 def remote_version(address: str) -> tuple[int, str]:
     """Return the size of a file behind an address, and what its store says to know the file by."""
     system, place = _system(address)
-
-    def looked_up() -> tuple[int, str]:
-        system.invalidate_cache()
-        return int(system.info(place)["size"]), str(system.ukey(place))
-
-    return guarded(f"looking at {address}", looked_up)
+    guarded(f"looking at {address}", system.invalidate_cache)
+    size = _size(address, system, place)
+    return size, guarded(f"looking at {address}", lambda: str(system.ukey(place)))
 
 
 def expanded_remote(address: str, suffixes: Sequence[str]) -> list[str]:
@@ -52,6 +50,30 @@ def expanded_remote(address: str, suffixes: Sequence[str]) -> list[str]:
     else:
         places = guarded(what, lambda: system.glob(place))
     return sorted(guarded(what, lambda: [str(system.unstrip_protocol(file)) for file in places]))
+
+
+def _size(address: str, system: Any, place: str) -> int:  # noqa: ANN401 - of a package that may be missing
+    """Return the size of a file behind an address.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is a folder.
+    """
+
+    def looked_up() -> dict[str, Any] | None:
+        try:
+            return dict(system.info(place))
+        except FileNotFoundError:
+            return None
+
+    if (file := guarded(f"looking at {address}", looked_up)) is None:
+        raise FileNotFoundError(f"no such file can be read: {address}")
+    if file["type"] == "directory":
+        raise ValueError(f"{address} is a folder, whose address has to end in a slash")
+    return int(file["size"])
 
 
 def _system(address: str) -> tuple[Any, str]:
