@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pypgm._base.numeric import as_generator, check_choice
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label
-from pypgm.errors import ApproximationWarning, ModelTooLargeError, warn_caller
+from pypgm.errors import ApproximationWarning, ImpossibleEvidenceError, ModelTooLargeError, warn_caller
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, LastEvidence
 from pypgm.graphs.junction_tree import JunctionTree, check_possible
@@ -107,6 +107,13 @@ class Answers(ExactAnswers):
             evidence or {},
             lambda: approximation(self, evidence, oracle, clique, max_bytes=max_bytes, n_threads=n_threads),
         )
+
+    def log_z(self, oracle: Oracle, evidence: Evidence | None) -> float:
+        """Return log Z by an oracle; -inf if the evidence has probability zero."""
+        try:
+            return self.by(oracle, evidence).log_z
+        except ImpossibleEvidenceError:
+            return -math.inf
 
     def records(
         self, rows: int, rng: np.random.Generator, evidence: Evidence, oracle: Literal["exact", "sampling", "auto"]
