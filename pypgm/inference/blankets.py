@@ -1,4 +1,4 @@
-"""What the values of all other attributes say of one: its conditional probabilities."""
+"""Conditional probabilities of each attribute, given the values of all others."""
 
 from __future__ import annotations
 
