@@ -76,7 +76,13 @@ class Approximated:
         return distance > 2 * variance
 
     def _by_draws(self, clique: Clique) -> tuple[NDArray[np.float64], float]:
-        return self._blankets.marginal(self.draws, self.potentials.domain.indices(clique))
+        if clique not in self._kept:
+            self._kept[clique] = self._blankets.marginal(self.draws, self.potentials.domain.indices(clique))
+        return self._kept[clique]
+
+    @cached_property
+    def _kept(self) -> dict[Clique, tuple[NDArray[np.float64], float]]:
+        return {}
 
     @cached_property
     def _blankets(self) -> Blankets:
@@ -98,8 +104,8 @@ def approximated(
     Region graphs are tried from coarse to fine: the tables with the parts that they share, cycles of pairs, and
     mini-buckets of more and more cells. The first is taken that converges to the log Z that independent draws estimate,
     as far as they can tell; else that which comes nearest. A graph whose log Z is above the bound is never taken while
-    there is another one. "auto" tries no fine ones if the draws are
-    good, and takes the draws if no graph agrees with them, or if their marginals seem better than the graph's.
+    there is another one. "auto" tries no fine ones if the draws are good, and takes the draws if no graph agrees with
+    them, or if their marginals seem better than the graph's.
 
     Parameters
     ----------

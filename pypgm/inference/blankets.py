@@ -1,4 +1,4 @@
-"""What the values of all other attributes say of one: its conditional probabilities."""
+"""Conditional probabilities of each attribute, given the values of all others."""
 
 from __future__ import annotations
 
@@ -73,14 +73,15 @@ class Blankets:
         The first attribute counts by its probabilities given the others of each draw: the mean is the same as that of
         its values, and varies less (Rao and Blackwell).
         """
-        counted = draws.weights > 0
-        codes, weights = draws.codes[:, counted], draws.weights[counted]
-        shares, rows = self.shares(scope[0], codes), np.zeros(len(weights), dtype=np.intp)
+        codes, weights = draws.counted
+        shares = self.shares(scope[0], codes)
+        if len(scope) == 1:
+            mean = weights @ shares
+            return mean, float(weights**2 @ np.square(shares - mean).sum(axis=1))
+        rows = np.zeros(len(weights), dtype=np.intp)
         for a in scope[1:]:
             rows = rows * self._shape[a] + codes[a]
         cells = math.prod([self._shape[a] for a in scope[1:]])
-        table: NDArray[np.float64] = np.stack(
-            [np.bincount(rows, weights * share, cells).astype(np.float64) for share in shares.T]
-        )
+        table = np.stack([np.bincount(rows, weights * share, cells) for share in shares.T]).astype(np.float64)
         squares = (shares**2 - 2 * shares * table.T[rows]).sum(axis=1) + (table**2).sum()
         return table.reshape(-1), float(weights**2 @ squares)

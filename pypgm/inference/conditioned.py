@@ -121,15 +121,15 @@ class Slices:
     @cached_property
     def components(self) -> list[Component]:
         """The connected components of the attributes that are not known."""
-        domain, found = self.domain, list[Component]()
+        domain, components = self.domain, list[Component]()
         for attributes, tables in connected(len(domain), self._frame.scopes):
             part = domain.part(attributes)
             frame = CliqueVector(part, [self._frame.cliques[i] for i in tables])
             tree: JunctionTree | None = None
             with suppress(ModelTooLargeError):
                 tree = JunctionTree(part, frame.cliques, max_bytes=np.inf)
-            found.append(Component(frame, tables, tree))
-        return found
+            components.append(Component(frame, tables, tree))
+        return components
 
     def at(self, given: Given) -> Rest:
         """Return the tables at known values."""

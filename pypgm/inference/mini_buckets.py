@@ -130,6 +130,12 @@ class Draws:
         weights /= max(float(weights.sum()), 1.0)
         return weights
 
+    @cached_property
+    def counted(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The codes and weights of the draws that have any weight."""
+        some = self.weights > 0
+        return (self.codes, self.weights) if some.all() else (self.codes[:, some], self.weights[some])
+
     @property
     def effective_size(self) -> float:
         """The number of equally weighted draws that would be worth as much."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pypgm._base.numeric import as_generator, check_choice
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label
-from pypgm.errors import ApproximationWarning, ModelTooLargeError, warn_caller
+from pypgm.errors import ApproximationWarning, ImpossibleEvidenceError, ModelTooLargeError, warn_caller
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, LastEvidence
 from pypgm.graphs.junction_tree import JunctionTree, check_possible
@@ -108,6 +108,13 @@ class Answers(ExactAnswers):
             lambda: approximation(self, evidence, oracle, clique, max_bytes=max_bytes, n_threads=n_threads),
         )
 
+    def log_z(self, oracle: Oracle, evidence: Evidence | None) -> float:
+        """Return log Z by an oracle; -inf if the evidence has probability zero."""
+        try:
+            return self.by(oracle, evidence).log_z
+        except ImpossibleEvidenceError:
+            return -math.inf
+
     def records(
         self, rows: int, rng: np.random.Generator, evidence: Evidence, oracle: Literal["exact", "sampling", "auto"]
     ) -> dict[str, NDArray[np.integer]]:
@@ -143,8 +150,8 @@ class Answers(ExactAnswers):
             log_weight = most = rest.constant
             labels = self.domain.project(tuple(rest.codes)).labelled(rest.codes.values())
             for part, tree in parts:
-                values, found, bound = _best_values(part, tree)
-                labels, log_weight, most = {**labels, **values}, log_weight + found, most + bound
+                values, weight, bound = _best_values(part, tree)
+                labels, log_weight, most = {**labels, **values}, log_weight + weight, most + bound
         if most > log_weight + 1e-9 * (1 + abs(most)):
             text = f"the values found have log-weight {log_weight:.6g}, and none has more than {most:.6g}"
             warn_caller(f"the values may not be the most probable ones: {text}", ApproximationWarning)
@@ -216,19 +223,19 @@ def approximation(
         rest, parts = exact.parts(evidence, max_bytes, connected=oracle == "auto")
         check_possible(rest.constant, None)
         missed = _MISSED / max(1, sum(tree is None for _, tree in parts))
-        found = []
+        answers = []
         for part, tree in parts:
             inner = tuple(a for a in clique or () if a in part.potentials.domain) or None
             if tree is not None:
                 with suppress(ModelTooLargeError):  # of joint probabilities
-                    answers = ExactAnswers(part.potentials, tree)
-                    found.append(_exact(answers, part.evidence, inner, max_bytes, n_threads))
+                    whole = ExactAnswers(part.potentials, tree)
+                    answers.append(_exact(whole, part.evidence, inner, max_bytes, n_threads))
                     continue
             targets = [] if inner is None else [inner]
             options: dict[str, Any] = {"n_draws": n_draws, "max_bytes": max_bytes, "n_threads": n_threads}
             result = approximated(with_likelihoods(part), oracle, targets, rng=generator, **options)
-            found.append(_of(result, inner, missed))
-    together = _together(exact.domain, rest, clique, found)
+            answers.append(_of(result, inner, missed))
+    together = _together(exact.domain, rest, clique, answers)
     if not together.converged:
         _doubt(together.oracle, together.log_z_interval, together.effective_size, n_draws)
     return together

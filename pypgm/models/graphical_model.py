@@ -98,6 +98,10 @@ class GraphicalModel(Model[Factor]):
         self.marginals = read_only(tables if self.total else tables * 0.0)
 
     @property
+    def _log_weights(self) -> CliqueVector:
+        return self.potentials
+
+    @property
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:
         return self.tree, self.potentials
 

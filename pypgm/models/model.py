@@ -21,7 +21,7 @@ from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import as_clique, as_cliques, check_kind
-from pypgm.errors import ImpossibleEvidenceError
+from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.constraint import Constraint
 from pypgm.factor import Factor
 from pypgm.files.stored_measurements import QueryTooLargeError
@@ -29,6 +29,7 @@ from pypgm.files.stored_model import Stored, fields_of
 from pypgm.graphs.evidence import LastEvidence
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.folding import Folding
+from pypgm.inference.oracles import Answers
 from pypgm.inference.region_index import Cliques, RegionIndex, maximal
 from pypgm.models.estimated_again import ERROR_DEFAULTS, STANDARD_ERROR_DEFAULTS, ErrorOptions, simulated
 from pypgm.models.expected_error import Basis, basis, expected_errors, hiding_noise, standard_errors
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.fit import Fit
     from pypgm.estimation.steps import Validated
     from pypgm.graphs.evidence import Evidence
+    from pypgm.inference.oracles import Oracle
     from pypgm.models.estimated_model import EstimatedModel
     from pypgm.models.marginal import Method
     from pypgm.models.recipe import Recipe
@@ -338,8 +340,8 @@ class Model(Shown, Stored, Generic[Table]):
                 return Factor(self.domain.project(clique), shares @ numbers)
             return Factor(self.domain.project(clique), np.where(shares == 0, 0.0, shares * numbers).sum(axis=1))
 
-    def log_partition(self, evidence: Evidence | None = None) -> float:
-        """Return log Z: the natural log of the summed weights of all joint assignments, by exact elimination.
+    def log_partition(self, evidence: Evidence | None = None, *, oracle: Oracle = "exact") -> float:
+        """Return log Z: the natural log of the summed weights of all joint assignments.
 
         The weights come from the potentials. On a region graph they are products of the marginals (as probabilities) to
         the power of their Bethe counting numbers, the distribution whose generalised belief propagation has these
@@ -349,19 +351,31 @@ class Model(Shown, Stored, Generic[Table]):
         ----------
         evidence : mapping, optional
             See `project`; log Z is -inf where the evidence has probability zero.
+        oracle : {"exact", "region_graph", "sampling", "auto"}
+            "auto" approximates what no junction tree holds, with an `ApproximationWarning` if the answer may be far
+            off; see `pypgm.bayes.BayesianNetwork.approximation`.
 
         Raises
         ------
         ModelTooLargeError
-            If a junction tree of the regions does not fit.
+            If the oracle is "exact" and a junction tree of the regions does not fit.
         """
+        if oracle in {"exact", "auto"}:
+            try:
+                return self._exact_log_z(evidence)
+            except ModelTooLargeError:
+                if oracle == "exact":
+                    raise
+        return self._by_oracles.log_z(oracle, self.folding.evidence(evidence))
+
+    def _exact_log_z(self, evidence: Evidence | None) -> float:
         if not evidence:
             return self._log_z
         tree, potentials = self._joint
         known = self.folding.evidence(evidence)
         return self._last.recalled("log Z", evidence, lambda: tree.log_partition(potentials, known))
 
-    def log_probability(self, evidence: Evidence) -> float:
+    def log_probability(self, evidence: Evidence, *, oracle: Oracle = "exact") -> float:
         """Return the natural log of the probability of evidence (of its expected likelihood); see `log_partition`.
 
         Raises
@@ -378,17 +392,22 @@ class Model(Shown, Stored, Generic[Table]):
         >>> round(model.log_probability({"a": [0, 1]}), 6), round(model.log_partition(), 6)
         (-0.693147, 1.386294)
         """
-        log_weight = self.log_partition(evidence)
+        log_weight = self.log_partition(evidence, oracle=oracle)
         if log_weight == -np.inf:
             raise ImpossibleEvidenceError(f"the evidence on {escaped(', '.join(evidence))} has probability zero")
-        return log_weight - self._log_z
+        return log_weight - self.log_partition(oracle=oracle)
 
-    def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
+    def map(
+        self, evidence: Evidence | None = None, *, oracle: Literal["exact", "auto"] = "exact"
+    ) -> tuple[dict[str, Label], float]:
         """Return the most probable joint assignment, and the natural log of its weight; see `JunctionTree.map`.
 
         Subtract `log_partition`, which defines the weights, for its log-probability; for evidence see `project`.
         Attributes that are functions of others follow from them: the smallest of equal assignments is decided by the
         others.
+
+        With ``oracle="auto"`` these are the best values that are found where no junction tree fits, with an
+        `ApproximationWarning` that says how much more probable others may be.
 
         Returns
         -------
@@ -410,9 +429,15 @@ class Model(Shown, Stored, Generic[Table]):
         >>> pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("a", "sex")], [0.0, 1.0, 3.0, 0.0]), total=9.0).map()
         ({'a': 1, 'sex': 'F'}, 3.0)
         """
-        tree, potentials = self._joint
-        codes, log_weight = tree.map(potentials, self.folding.evidence(evidence))
-        return self.folding.assignment(codes), log_weight
+        known = self.folding.evidence(evidence)
+        try:
+            tree, potentials = self._joint
+            values, log_weight = tree.map(potentials, known)
+        except ModelTooLargeError:
+            if oracle == "exact":
+                raise
+            values, log_weight = self._by_oracles.map_by(oracle, known)
+        return self.folding.assignment(values), log_weight
 
     @checked(ErrorOptions, STANDARD_ERROR_DEFAULTS)
     def standard_error(
@@ -830,10 +855,19 @@ class Model(Shown, Stored, Generic[Table]):
         tree, potentials = self._joint
         return tree.log_partition(potentials)
 
+    @cached_property
+    def _by_oracles(self) -> Answers:
+        return Answers(self._log_weights)
+
+    @property
+    @abstractmethod
+    def _log_weights(self) -> CliqueVector:
+        """Log-potentials of a joint distribution over the inner attributes."""
+
     @property
     @abstractmethod
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:
-        """A joint distribution over the inner attributes: a junction tree and log-potentials over its cliques."""
+        """The junction tree of the joint distribution, and its log-potentials."""
 
     @abstractmethod
     def _projected(

@@ -288,15 +288,19 @@ class RegionGraphModel(Model[RegionAnswer]):
         return tree
 
     @cached_property
+    def _log_weights(self) -> CliqueVector:
+        return kikuchi_potentials(self.graph, self.marginals, self.total)
+
+    @cached_property
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:
         try:
             tree = JunctionTree(self.graph.domain, self.graph.regions)
         except ModelTooLargeError as error:
             raise ModelTooLargeError(
                 "what rests on all joint assignments needs a junction tree of all regions; `bounded_tree` is one of as "
-                f"many as fit, with the same methods. {str(error).rpartition(': ')[0]}"
+                f'many as fit, with the same methods; oracle="auto" approximates. {str(error).rpartition(": ")[0]}'
             ) from None
-        return tree, kikuchi_potentials(self.graph, self.marginals, self.total)
+        return tree, self._log_weights
 
     def _projected(
         self, cliques: list[Clique], evidence: Evidence | None, method: Method | None, clock: Clock

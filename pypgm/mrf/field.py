@@ -290,7 +290,7 @@ class MarkovRandomField(Shown, CountedModel):
         """Return log Z, the natural log of the sum of the weights of all states that agree with the evidence."""
         if oracle == "exact":
             return self._answers.log_partition(evidence)
-        return self.approximation(evidence, oracle=oracle).log_z
+        return self._answers.log_z(oracle, evidence)
 
     def log_probability(self, evidence: Evidence, *, oracle: Oracle = "exact") -> float:
         """Return the natural log of the probability of the evidence."""
