@@ -287,6 +287,16 @@ class PairAllocation:
             pairs = [p for p, is_asked in zip(questions, is_worth.tolist(), strict=True) if is_asked]
         return {}, more
 
+    def spared(self, questions: Mapping[Clique, Question], loss: float) -> float:
+        """Return the part of the budget of questions without which the error of all pairs grows by `loss` at most.
+
+        By the forecast, only the part of that error that noise leaves in the measured pairs grows: without a part f of
+        the budget, by ``1 / sqrt(1 - f) - 1`` at most.
+        """
+        of_noise = math.fsum(question.worth for question in questions.values())
+        others = math.fsum(w * self._errors[pair] for pair, w in self._weights.items() if pair not in questions)
+        return 1 - (1 + loss * (1 + others / of_noise)) ** -2 if of_noise > 0 else 1.0
+
     def _within(self, rho: float, spent: float) -> tuple[list[Clique], float]:
         """Return the pairs to be measured and the budget of single attributes, by one multiplier on costs."""
         noises = self._stddev(rho / len(self._weights)) * _NOISES
