@@ -53,6 +53,7 @@ _FIRST_LOOK = Fraction(1, 4)  # of the budget of pairs, for their first measurem
 _ROUGH_TIME = 0.3  # of the seconds left, at most, for the estimate from those answers
 _FURTHER = 1.5  # multiple of the validated iterations whose mean with these is the answer: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
+_LOSS = 0.02  # of the forecast error of all pairs: most that a search may add to it
 _STEPS = 8  # steps of a pair's share of the budget in a factor of two
 _MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen
 
@@ -149,8 +150,9 @@ def wide(
     mechanism picks the set of two to seven attributes whose sum is furthest, for at most a fiftieth of rho. The sum
     itself is then measured, for at most a two-hundredth: unless it is beyond chance, noise and the error of the model,
     the search ends, and what is left of rho is spent as without it. Else the interaction is measured in groups of
-    values, for at most 15 % of rho with all others, and the search goes on. Tables of counts without records, as
-    of databases, are not searched.
+    values, and the search goes on. It gets at most 15 % of rho in all, and where pairs are measured no more than raises
+    their forecast error by 2 %, but for one selection and as much for the interaction it finds. Tables of counts
+    without records, as of databases, are not searched.
 
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
     most the root of P times that. One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is
@@ -285,7 +287,8 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     _measure_again(run, singles, Fraction(max(0.0, min(more, float(ledger.remaining() - run.rho * Fraction(reserve))))))
     # 5. to 8. The chosen pairs, and interactions beyond them.
     search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
-    pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search)
+    spared = allocation.spared(questions, _LOSS)
+    pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search, spared=spared)
     known = [*telling, *pairs]
     return _Answers([*products, *pairs], known, search.measured, search.followed, last, searched=True)
 
@@ -309,8 +312,12 @@ def _measure_asked(
     *,
     telling: Sequence[LinearMeasurement],
     search: Search,
+    spared: float,
 ) -> tuple[list[LinearMeasurement], _Model | None]:
-    """Measure the chosen pairs with the rest of the budget; return a model if it is the last."""
+    """Measure the chosen pairs with the rest of the budget, of which a search may have the part that is spared.
+
+    Return a model if it is the last.
+    """
     start = independent(run, singles)
     # 5. At which resolution.
     choices = Choices(run, questions, start)
@@ -320,6 +327,7 @@ def _measure_asked(
     # 6. All at once; with all of the rest if there are too many pairs for a model.
     if len(questions) > MAX_PAIRS:
         return _measure(run, chosen, worth, _left(run)), None
+    most = spared * float(_left(run))
     pairs = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK)
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
 
@@ -333,7 +341,7 @@ def _measure_asked(
         suggested = choices.suggested(rough)
         # 8. Interactions that it does not explain.
         if search.can_tell and not run.ended(rough):
-            search.go(rough, pairs, [*questions, *(m.clique for m in known)], fit)
+            search.go(rough, pairs, [*questions, *(m.clique for m in known)], fit, most)
     except KeyboardInterrupt:
         mark_interrupted(rough)
     chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Values
 from pypgm.mechanisms.sign_sets import Bits, Candidates, candidate_sets, number_of_sets, signs_of
 from pypgm.privacy.sign_selector import sign_sums
@@ -35,6 +34,7 @@ _PICK_SHARE = 0.02  # of rho, at most, for one selection
 _CHECK_SHARE = 0.005  # of rho, at most, for the sum of the set it selects
 SEARCH_SHARE = 0.15  # of rho, at most, for all selections and interactions
 _SEARCH_SHARE = 0.6  # of that: for selections and checks
+_LEAST = 2  # selections and checks that pairs spare in any case: one, and as much for the interaction it finds
 _TELLS = 0.4  # of the records: largest sum that chance and noise make where a search is worth its cost
 _CHECKED = 16  # of the least sum that counts: its check has a sixteenth of it as noise
 _PRIOR = 0.9  # weight of a set's score for each attribute more than the least
@@ -42,7 +42,6 @@ _DOUBT = 0.12  # of the records: most by which the model of pairs may be off bec
 _DOUBTED = 1.5  # of the noise in pairs: what the model may be off by
 _NOISE = 40  # noise in an interaction is low enough at this part of it
 _GROUPS = 8  # most groups of an attribute
-_REST = 2  # of the noise in pairs, which three times the budget of their first measurements is left to lower
 _ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
 _ROWS = (
     20_000,
@@ -168,6 +167,7 @@ class Search:
         pairs: Sequence[LinearMeasurement],
         cliques: Sequence[Clique],
         fit: Callable[[Sequence[LinearMeasurement]], _Model],
+        most: float = math.inf,
     ) -> None:
         """Search until chance explains the set that is picked, or the budget ends; the rest of rho is left to the run.
 
@@ -181,6 +181,8 @@ class Search:
             Those that the last estimate explains besides the sets, which must leave memory for it.
         fit : callable
             Makes a model of what is known and of further measurements.
+        most : float
+            Part of rho that pairs can spare; by default the share of all searches. One selection is made in any case.
         """
         run = self._run
         counts = list(map(len, self._signs.values()))
@@ -195,15 +197,17 @@ class Search:
         noise = self._noise_of(pairs)
         doubt = min(_DOUBT, _DOUBTED * float(np.mean(noise))) * self._total if noise else 0.0
         rho_pick, rho_check, _ = self._reach.priced(self._reach.chance + doubt)
+        price = rho_pick + rho_check
+        self._left = min(self._left, max(most, _LEAST * price))
         budget = _SEARCH_SHARE * self._left
-        while self._affords(rho_pick + rho_check, budget) and among.any() and not run.clock.is_past_limit:
+        while self._affords(price, budget) and among.any() and not run.clock.is_past_limit:
             expected = _Expected(candidates, self._start, model, self._reach.rows)
             position = selector.select(expected.sums, weights, among, rho=Fraction(rho_pick))
             signs = candidates.set_at(position)
             centred, unit = self._centred(signs)
             check = self._ask(Kronecker([Matrix(w[None]) for w in centred.values()]), tuple(centred), rho_check)
-            budget -= rho_pick + rho_check
-            self._left -= rho_pick + rho_check
+            budget -= price
+            self._left -= price
             size = abs(float(check.values[0]) - expected.of(centred)) / unit
             off = 0.0 if model is None else _off(model, pairs, centred) / unit ** (2 / len(centred))
             if size < self._reach.chance + math.hypot(doubt, 2 * off, 2 * float(check.stddev) / unit):
@@ -211,7 +215,8 @@ class Search:
             among &= ~candidates.holding(signs)
             if not self._fits([*cliques, *(m.clique for m in self.followed), check.clique]):
                 continue
-            self.followed += [check, self._measured(signs, size / self._total, sum(noise) / _REST)]
+            is_last = not self._affords(2 * price, 2 * budget)
+            self.followed += [check, self._measured(signs, size / self._total, is_last)]
             model = fit(self.followed)
             if run.ended(model):
                 break
@@ -248,23 +253,16 @@ class Search:
             if isinstance(m.query, Contrasts) and len(m.clique) == 2
         ]
 
-    def _measured(self, signs: Mapping[str, Bits], size: float, of_pairs: float) -> LinearMeasurement:
+    def _measured(self, signs: Mapping[str, Bits], size: float, is_last: bool) -> LinearMeasurement:
         """Measure the interaction of a set in as many groups as leave little noise.
 
-        The set counts as much as the pairs within it. Where w is its part of what is left, its noise A / sqrt(w) and
-        that of all pairs, B / sqrt(1 - w), are least at ``w = 1 / (1 + (B / A)^(2/3))``; it gets half of what the
-        search has left at most.
+        It gets half of what the search has left at most, or all of it where the other half would not pay for more.
         """
-        left = float(self._run.table.ledger.remaining())
-        most, worth = min(self._left, left) / 2, math.comb(len(signs), 2)
-
-        def rho_of(cells: int) -> float:
-            noise = worth * _ABSOLUTE * self._run.stddev(left) * cells / self._total
-            return min(most, left / (1 + math.pow(of_pairs / noise, POWER)))
+        most = min(self._left, float(self._run.table.ledger.remaining()) / 2) / (1 if is_last else 2)
 
         def is_clear(count: int) -> bool:
             cells = math.prod(min(count, self._values[a].size) for a in signs)
-            return 3 * _ABSOLUTE * self._run.stddev(rho_of(cells)) * cells <= size * self._total
+            return 3 * _ABSOLUTE * self._run.stddev(most) * cells <= size * self._total
 
         count = 2
         while count < _GROUPS and is_clear(count + 1):
@@ -272,7 +270,7 @@ class Search:
         groups = {a: self._grouped(a, sign, count) for a, sign in signs.items()}
         made = math.prod(int(g.max()) + 1 for g in groups.values())
         enough = (self._run.stddev(1.0) * _NOISE * _ABSOLUTE * made / (size * self._total)) ** 2
-        rho = min(rho_of(made), enough)
+        rho = min(most, enough)
         self._left -= rho
         clique = self._run.domain.canonical(tuple(groups))
         ordered_groups = [groups[a] for a in clique]

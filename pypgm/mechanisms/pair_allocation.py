@@ -256,6 +256,17 @@ class PairAllocation:
             pairs = asked.pairs[is_worth]
         return {}, more
 
+    def spared(self, questions: Mapping[Clique, Question], loss: float) -> float:
+        """Return the part of the budget of questions without which the error of all pairs grows by `loss` at most.
+
+        By the forecast, only the part of that error that noise leaves in the measured pairs grows: without a part f of
+        the budget, by ``1 / sqrt(1 - f) - 1`` at most.
+        """
+        of_noise = math.fsum(question.worth for question in questions.values())
+        weighted = (self._weights * self._forecasts.errors).tolist()
+        others = math.fsum(e for pair, e in zip(self._pairs, weighted, strict=True) if pair not in questions)
+        return 1 - (1 + loss * (1 + others / of_noise)) ** -2 if of_noise > 0 else 1.0
+
     def _within(self, rho: float, spent: float) -> tuple[Places, float]:
         """Return the pairs to be measured and the budget of single attributes, by one multiplier on costs."""
         count = len(self._pairs)

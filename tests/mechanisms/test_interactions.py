@@ -239,6 +239,33 @@ def test_a_set_gets_less_where_many_noisy_pairs_need_the_budget():
     assert cost(6) < cost(2) / 1.5
 
 
+def network(seed, n=10_000, columns=12):
+    """Return records of a random network: each attribute depends on up to three before it, jointly."""
+    rng, made = np.random.default_rng(seed), []
+    for i in range(columns):
+        size, causes = rng.integers(3, 6), rng.permutation(i)[:3]
+        key = np.zeros(n, np.int64)
+        for j in causes:
+            key = key * 6 + made[j]
+        likely = rng.dirichlet(np.full(size, 0.3), 6 ** len(causes)).cumsum(axis=1)[key]
+        made.append(np.minimum((rng.random((n, 1)) > likely).sum(axis=1), size - 1))
+    names = [f"x{i}" for i in range(columns)]
+    domain = pypgm.Domain({a: [f"v{k}" for k in range(c.max() + 1)] for a, c in zip(names, made, strict=True)})
+    return Dataset(dict(zip(names, made, strict=True)), domain)
+
+
+@pytest.mark.parametrize(("seed", "workload"), [(0, None), (0, 3), (2, None)])
+def test_where_interactions_are_everywhere_pairs_keep_nearly_all_of_their_budget(seed, workload):
+    def measured(workload):
+        release = wide(network(seed), 1, 1e-9, workload=workload, unsafe_seed=seed)
+        costs = [line.cost for line in release.ledger.lines if line.what == "measure" and line.on.count("x") == 2]
+        return float(sum(costs) / release.ledger.budget.limit), larger(release)
+
+    (found, sets), (without, _) = measured(workload), measured(2)
+    assert sets
+    assert 0.95 * without < found < without
+
+
 @pytest.mark.parametrize("epsilon", [0.3, 1, 10])
 @pytest.mark.parametrize("n", [300, 3000, 20_000])
 def test_a_plan_says_what_the_search_of_a_release_finds(n, epsilon):

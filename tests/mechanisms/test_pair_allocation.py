@@ -124,6 +124,22 @@ def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
         assert len(asked) < 5
 
 
+@pytest.mark.parametrize("rho", [1e-2, 30])
+def test_without_the_part_it_can_spare_the_forecast_error_of_all_pairs_grows_by_so_much(rho):
+    run, start = run_of(table(), rho)
+    found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
+    weights = {pair: 1.0 + i for i, pair in enumerate(PAIRS)}
+    allocation = PairAllocation(run, weights, start, set(), found)
+    asked, _ = allocation.chosen(0.8 * rho, 0.1 * rho)
+    of_noise = sum(question.worth for question in asked.values())
+    others = sum(weights[pair] * float(found[pair].error) for pair in PAIRS if pair not in asked)
+    parts = [allocation.spared(asked, loss) for loss in (0.0, 0.001, 0.02, 0.5)]
+    for loss, part in zip((0.0, 0.001, 0.02, 0.5), parts, strict=True):
+        assert of_noise / math.sqrt(1 - part) + others == pytest.approx((1 + loss) * (of_noise + others))
+    assert parts == sorted(parts)
+    assert allocation.spared({}, 0.02) == 1
+
+
 @pytest.mark.parametrize("rho", [0.0, -0.01])
 def test_where_choices_and_products_leave_nothing_no_pair_is_asked(rho):
     run, start = run_of(table())
