@@ -26,6 +26,7 @@ _DISTANCES = np.concatenate(
 )  # possible total variation of a pair from independence
 _USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spread of such means
 _ROUNDS = 60  # of the search for the prior; more would only fit the noise
+_PAIRS = 1 << 10  # that are looked at together
 _MEAN = 0.8  # of the standard deviation: the mean absolute value of a normal variable
 _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted to the records
 
@@ -148,8 +149,10 @@ def _posterior(scores: Array, known: Array, stddev: float) -> Array:
     usual = np.gradient(_DISTANCES) * np.exp(-_DISTANCES / _USUAL)
     prior = usual = usual / usual.sum()
     others = (stddev / _APART) ** 2  # pairs of other tables with as much information on the mean as these
-    for _ in range(_ROUNDS):
-        likely = fits * prior
-        likely /= likely.sum(axis=1, keepdims=True)
-        prior = (likely.sum(axis=0) + others * usual) / (len(scores) + others)
-    return np.asarray(likely)
+    blocks = [fits[k : k + _PAIRS] for k in range(0, len(fits), _PAIRS)]  # each stays in the cache
+    for _ in range(_ROUNDS - 1):
+        counts = sum(np.einsum("ij,i->j", block, 1 / np.einsum("ij,j->i", block, prior)) for block in blocks)
+        prior = (prior * counts + others * usual) / (len(scores) + others)
+    fits *= prior
+    fits /= fits.sum(axis=1, keepdims=True)
+    return np.asarray(fits)
