@@ -23,7 +23,35 @@ DISTANCES = np.concatenate([[0.0], np.geomspace(0.002, 1.0, 40)])
 _USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spread of such means
 _ROUNDS = 60  # of the search for the prior; more would only fit the noise
 _BLOCK = 1 << 10  # pairs that are looked at together
+_BLOCK = 1 << 10  # rows that are looked at together
 _STEPS = 16  # of a kept score in a standard deviation of its noise
+
+
+def likely_distances(scores: Array, by_chance: Array, stddev: float) -> Array:
+    """Return the probability of each of `DISTANCES` for each score, under the prior that fits all scores best.
+
+    The prior is the likeliest for all scores together (expectation maximisation over the grid). With noisier scores it
+    is closer to that of tables in general, exponential.
+
+    Parameters
+    ----------
+    scores, by_chance : ndarray of float, shape (pairs,)
+        Total variation distances, with noise; those to be expected by chance.
+    stddev : float
+        Standard deviation of the noise.
+    """
+    away = (scores[:, None] - np.hypot(DISTANCES, by_chance[:, None])) / stddev
+    fits = np.exp(-0.5 * (away**2 - np.square(away).min(axis=1, keepdims=True)))
+    usual = np.gradient(DISTANCES) * np.exp(-DISTANCES / _USUAL)
+    prior = usual = usual / usual.sum()
+    others = (stddev / _APART) ** 2  # pairs of other tables with as much information on the mean as these
+    blocks = [fits[k : k + _BLOCK] for k in range(0, len(fits), _BLOCK)]  # each stays in the cache
+    for _ in range(_ROUNDS - 1):
+        counts = sum(np.einsum("ij,i->j", block, 1 / np.einsum("ij,j->i", block, prior)) for block in blocks)
+        prior = (prior * counts + others * usual) / (len(scores) + others)
+    fits *= prior
+    fits /= fits.sum(axis=1, keepdims=True)
+    return np.asarray(fits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,25 +90,9 @@ class PairScreen:
         return replace(self, scores=scores, by_chance=by_chance)
 
     def likely(self) -> Array:
-        """Return the probability of each of `DISTANCES` for each pair, under the prior that fits all scores best.
-
-        The prior is the likeliest for all scores together (expectation maximisation over the grid). With noisier scores
-        it is closer to that of tables in general, exponential.
-        """
+        """Return the probability of each of `DISTANCES` for each pair; see `likely_distances`."""
         unit = 2 * self.total
-        scores, by_chance, stddev = self.scores / unit, self.by_chance / unit, self.stddev / unit
-        away = (scores[:, None] - np.hypot(DISTANCES, by_chance[:, None])) / stddev
-        fits = np.exp(-0.5 * (away**2 - np.square(away).min(axis=1, keepdims=True)))
-        usual = np.gradient(DISTANCES) * np.exp(-DISTANCES / _USUAL)
-        prior = usual = usual / usual.sum()
-        others = (stddev / _APART) ** 2  # pairs of other tables with as much information on the mean as these
-        blocks = [fits[k : k + _BLOCK] for k in range(0, len(fits), _BLOCK)]  # each stays in the cache
-        for _ in range(_ROUNDS - 1):
-            counts = sum(np.einsum("ij,i->j", block, 1 / np.einsum("ij,j->i", block, prior)) for block in blocks)
-            prior = (prior * counts + others * usual) / (len(scores) + others)
-        fits *= prior
-        fits /= fits.sum(axis=1, keepdims=True)
-        return np.asarray(fits)
+        return likely_distances(self.scores / unit, self.by_chance / unit, self.stddev / unit)
 
     def dependence(self) -> dict[frozenset[str], float]:
         """Return the root mean square distance of each pair from independence, in total variation.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pypgm.mechanisms.run import Run
 
     Array = NDArray[np.float64]
-
 _MEAN = 0.8  # of the standard deviation: the mean absolute value of a normal variable
 _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted to the records
 
@@ -139,4 +138,4 @@ def dependence(screen: PairScreen, chance: Array, start: Independent) -> Depende
 def _places(pairs: Sequence[Clique], start: Independent) -> NDArray[np.int64]:
     """Return the positions of the first and of the second attributes of pairs, shape (2, pairs)."""
     place = {a: i for i, a in enumerate(start.shares)}
-    return np.array([[place[a], place[b]] for a, b in pairs], np.int64).T
+    return np.asarray([[place[a], place[b]] for a, b in pairs], np.int64).T

@@ -182,23 +182,19 @@ class PairForecasts:
 
     def _alike(self, pairs: Places, way: Way) -> list[_Alike]:
         """Return pairs of one shape, grouped in a way, in classes with equally many sums; those that have sense."""
-        sides = self.sides[:, pairs]
+        sides = self.sides[:, pairs].tolist()
         masses = [
-            {i: self._values[i].groups(count)[1] for i in np.unique(side).tolist()}
+            {a: self._values[a].groups(count)[1] for a in set(side)}
             for side, count in zip(sides, way.counts, strict=True)
         ]
-        counts = np.zeros((2, len(self._values)), np.int64)
-        for side, of in enumerate(masses):
-            counts[side, list(of)] = [m.size for m in of.values()]
-        groups = np.stack([counts[0, sides[0]], counts[1, sides[1]]])
-        kinds, kind = np.unique(groups, axis=1, return_inverse=True)
-        cells, classes = int(np.prod(self._sizes[sides[:, 0]])), []
-        for k, sizes in enumerate(map(tuple, kinds.T.tolist())):
+        of_sizes: dict[tuple[int, int], list[int]] = {}
+        for i, (a, b) in enumerate(zip(*sides, strict=True)):
+            of_sizes.setdefault((masses[0][a].size, masses[1][b].size), []).append(i)
+        cells = self._values[sides[0][0]].size * self._values[sides[1][0]].size
+        classes = []
+        for sizes, some in of_sizes.items():
             if way.has_sense(sizes, cells):
-                some = kind.ravel() == k
-                first, second = (
-                    np.array([of[i] for i in side[some].tolist()]) for side, of in zip(sides, masses, strict=True)
-                )
+                first, second = (np.array([of[side[i]] for i in some]) for side, of in zip(sides, masses, strict=True))
                 classes.append(_Alike(way, pairs[some], first, second))
         return classes
 

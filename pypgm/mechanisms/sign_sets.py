@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -121,7 +120,8 @@ def candidate_sets(
     """
     first = np.concatenate([[0], np.cumsum(counts)])
     with_signs = [i for i, n in enumerate(counts) if n]
-    parts = [with_signs] if within is None else [[i for i in with_signs if i in w] for w in within]
+    given = [with_signs] if within is None else [sorted(set(w).intersection(with_signs)) for w in within]
+    parts = [np.array([p for p in given if len(p) == n], np.int64) for n in sorted({len(p) for p in given if p})]
     made: list[NDArray[np.uint16]] = []
     orders = [o for o in orders if o <= len(with_signs)]
     while len(orders) > 1 and within is None and number_of_sets([1] * len(with_signs), orders) > most:
@@ -133,17 +133,41 @@ def candidate_sets(
         ]
         if not fitting:
             continue
-        some = sorted({c for part in parts for c in itertools.combinations(part, order)})
-        combined = np.array(some, np.int64).reshape(-1, order)
+        of_parts = [some[:, _combinations(some.shape[1], order)].reshape(-1, order) for some in parts]
+        combined = (
+            of_parts[0]
+            if within is None
+            else np.unique(np.concatenate([np.zeros((0, order), np.int64), *of_parts]), axis=0)
+        )
         combined = combined[np.prod(np.asarray(sizes, float)[combined], axis=1) <= _MOST_CELLS]
         has = np.minimum(np.take(counts, combined), fitting[-1])
-        kinds, kind = np.unique(has, axis=0, return_inverse=True)
+        _, which, kind = np.unique(
+            has @ (max(counts) + 1) ** np.arange(order)[::-1], return_index=True, return_inverse=True
+        )
         rows = [  # of attributes with equally many signs
-            (first[combined[kind.ravel() == i]][:, None] + np.array(list(np.ndindex(*some_counts)))).reshape(-1, order)
-            for i, some_counts in enumerate(kinds.tolist())
+            (first[combined[kind == i]][:, None] + np.array(list(np.ndindex(*some_counts)))).reshape(-1, order)
+            for i, some_counts in enumerate(has[which].tolist())
         ]
         made += [np.concatenate(rows).astype(np.uint16)] if rows else []
         most -= sum(map(len, rows))
+    return made
+
+
+def _combinations(n: int, order: int) -> NDArray[np.int64]:
+    """Return all sets of some of the first n integers, in lexicographic order, shape (sets, order).
+
+    Examples
+    --------
+    >>> _combinations(3, 2).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    made, last = np.zeros((1, 0), np.int64), np.array([-1])
+    for taken in range(order):  # each set so far is continued by every later integer that leaves enough for the rest
+        counts = np.maximum(n - order + taken - last, 0)
+        before = np.repeat(np.arange(len(last)), counts)
+        step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        last = last[before] + 1 + step
+        made = np.column_stack([made[before], last])
     return made
 
 
