@@ -106,12 +106,16 @@ def test_scores_of_a_screen_are_the_distances_with_its_noise(privacy):
     assert np.abs(screen.scores - true).max() < 6 * screen.stddev
 
 
+def _screened_dependence(run, start):
+    chance = chances(PAIRS, start)
+    return dependence(screened(run, PAIRS, start, chance, run.rho / 30), chance, start)
+
+
 @pytest.mark.parametrize("rho", [1e-2, 30])
 def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
     data = table()
     run, start = run_of(data, rho)
-    chance = chances(PAIRS, start)
-    found = dependence(screened(run, PAIRS, start, chance, run.rho / 30), chance, start)
+    found = _screened_dependence(run, start)
     weights = dict.fromkeys(PAIRS, 1.0)
     asked, more = PairAllocation(run, weights, start, set(), found).chosen(0.8 * rho, 0.1 * rho)
     assert 0 <= more <= 0.8 * rho
@@ -127,7 +131,7 @@ def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
 @pytest.mark.parametrize("rho", [1e-2, 30])
 def test_without_the_part_it_can_spare_the_forecast_error_of_all_pairs_grows_by_so_much(rho):
     run, start = run_of(table(), rho)
-    found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
+    found = _screened_dependence(run, start)
     weights = {pair: 1.0 + i for i, pair in enumerate(PAIRS)}
     allocation = PairAllocation(run, weights, start, set(), found)
     asked, _ = allocation.chosen(0.8 * rho, 0.1 * rho)
@@ -143,8 +147,7 @@ def test_without_the_part_it_can_spare_the_forecast_error_of_all_pairs_grows_by_
 @pytest.mark.parametrize("rho", [0.0, -0.01])
 def test_where_choices_and_products_leave_nothing_no_pair_is_asked(rho):
     run, start = run_of(table())
-    chance = chances(PAIRS, start)
-    found = dependence(screened(run, PAIRS, start, chance, run.rho / 30), chance, start)
+    found = _screened_dependence(run, start)
     assert PairAllocation(run, dict.fromkeys(PAIRS, 1.0), start, set(), found).chosen(rho, 0.9) == ({}, 0.0)
 
 
