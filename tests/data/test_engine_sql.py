@@ -183,8 +183,24 @@ def test_opening_is_one_query(name, monkeypatch):
             EngineTable(table, pypgm.Schema({**columns, "t": ["x"], "n": 2}))
 
 
+@pytest.mark.parametrize("name", [*WITH_TEXTS, "mssql", "sqlite"])
+def test_the_query_of_groups_is_well_formed_in_each_dialect(name, monkeypatch):
+    """It names each column that is grouped, and its answer has as many columns whatever the sets."""
+    dialect = {"mssql": "tsql"}.get(name, name)
+    answers, backend = [], type("Backend", (), {"name": name, "dialect": dialect})()
+    empty = {"k0": np.zeros(0, dtype=np.int64), "t": np.zeros(0, dtype=object), "n": np.zeros(0, dtype=np.int64)}
+    monkeypatch.setattr(Queries, "_answer", lambda _, query, kinds: answers.append((query, [*kinds])) or empty)
+    sets = [("a", "b", "c"), ("a", "d"), ("t",), ("u",), ()]
+    Queries(backend).groups("(SELECT * FROM r)", sets, {"a": 3, "b": 4, "c": 2, "d": 90})
+    ((query, columns),) = answers
+    assert columns == ["k0", "t", "n"]
+    parsed = sqlglot.parse_one(query, dialect=dialect)
+    assert parsed.named_selects == columns
+    assert {column.name for column in parsed.find_all(sqlglot.exp.Column)} >= set("abcdtu")
+
+
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize("size", [5, 2**13, 2**60])
+@pytest.mark.parametrize("size", [2**13, 2**60])
 def test_groups_by_any_sets_are_those_of_a_counter(name, size, monkeypatch):
     """Groups of texts and of codes, -1 among them, are told apart however many cells their sets have."""
     rng = np.random.default_rng(size)
