@@ -8,9 +8,8 @@ evidence on one node in ten, drawn from the network itself. Medians of --repeats
 are compared first: with the independent marginals in the data folder to 1e-9; with pyAgrum, which keeps its tables in
 float32, to 1e-6, and given evidence to 1e-5. A network may also be the path of a BIF file compressed with gzip; it need
 not have such marginals beside it. pyAgrum runs in an environment of its own, one process for all networks; without
---agrum-python its columns stay empty. With --all single records and
-approximate answers follow, as in bench_approximate.py, and a part of the table of bench_structure.py, which needs
-pyagrum in this process.
+--agrum-python its columns stay empty. With --all follow single records and approximate answers, as in
+bench_approximate.py, and a part of the table of bench_structure.py, which needs pyagrum in this process.
 """
 
 from __future__ import annotations
