@@ -63,7 +63,7 @@ class TrueTables:
     ratio : float
         Effect sizes: unmeasured pairs relative to measured ones.
     farthest : mapping of clique to float
-        Total variation of pairs from the model that a screen leaves possible: effects of unmeasured ones make no more.
+        Total variation of unmeasured pairs from the model that a screen leaves possible: effects make no more.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class TrueTables:
         pairs = list(itertools.combinations(self._attributes, 2))
         self._measured: list[Clique] = [p for p in pairs if p in predictions.pairs]
         self._groups = {p: self._key(predictions.pairs[p].groups, p) for p in self._measured}
-        self._farthest = {p: far for p, far in farthest.items() if p not in self._groups}
+        self._farthest = farthest
         triples = itertools.combinations(self._attributes, 3) if len(self._attributes) <= _MOST_JOINED else ()
         single = [(a,) for a in self._attributes]
         self._groups |= {(a,): self._key([self._measured_groups(a)], (a,)) for a in self._attributes}
