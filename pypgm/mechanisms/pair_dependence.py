@@ -138,4 +138,4 @@ def dependence(screen: PairScreen, chance: Array, start: Independent) -> Depende
 def _places(pairs: Sequence[Clique], start: Independent) -> NDArray[np.int64]:
     """Return the positions of the first and of the second attributes of pairs, shape (2, pairs)."""
     place = {a: i for i, a in enumerate(start.shares)}
-    return np.asarray(np.array([[place[a], place[b]] for a, b in pairs], np.int64).T)
+    return np.array([[place[pair[i]] for pair in pairs] for i in (0, 1)], np.int64)
