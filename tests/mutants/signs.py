@@ -44,6 +44,9 @@ MUTANTS = {
         "_Expected(X, Y, type('', (), {'synthetic_data': lambda _, rows, rng: "
         "getattr(run.table, '_PrivateTable__data')})(), self._reach.rows)",
     ),
+    "what pairs spare for a search follows from the records": at(
+        "mechanisms.interactions:Search.go", searching, "path depends on the data"
+    )("max(most, X)", "max(most, X) * (len(getattr(run.table, '_PrivateTable__data')) % 2)"),
     "the sum of a picked set is measured for the budget of all steps": at(
         "mechanisms.interactions:Search._ask", searching, "overspent"
     )(
