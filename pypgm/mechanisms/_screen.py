@@ -150,7 +150,7 @@ def _check_screen(run: Run, pairs: int) -> None:
 
 def _screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> dict[Clique, float]:
     """Return each pair's share of records outside the cells that independence predicts, noisy and shrunk."""
-    scores, stddev = screened(run, pairs, start, rho)
+    scores, stddev = screened(run, pairs, start.counts, rho)
     mean, variance = scores.mean(), scores.var()
     signal = max(0.0, 1 - stddev**2 / variance) if variance > 0 else 0.0
     shrunk = mean + signal * (scores - mean)

@@ -25,6 +25,7 @@ from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.target_pairs import TARGETS_SHARE, measure_halves
+from pypgm.mechanisms.triples import Triples, spared
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.selector import SCREEN_BITS
@@ -34,6 +35,7 @@ from pypgm.workloads import WorkloadLike
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.pair_allocation import Question
     from pypgm.models import GraphicalModel, RegionGraphModel
 
@@ -278,7 +280,7 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     start = independent(run, singles)
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
     # 2. The screen.
-    dependences = dependence(list(weights), start, *screened(run, list(weights), start, rho))
+    dependences = dependence(list(weights), start, *screened(run, list(weights), start.counts, rho))
     # 3. The forecast, for the budget left by products of ranks.
     lines = rho_of_products(run, len(weights), total)
     allocation = PairAllocation(run, weights, start, ordered, dependences)
@@ -294,9 +296,9 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     _measure_again(run, singles, Fraction(max(0.0, min(more, float(ledger.remaining() - run.rho * Fraction(reserve))))))
     # 5. to 8. The chosen pairs, and interactions beyond them.
     search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
-    pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search)
-    known = [*telling, *pairs]
-    return _Answers([*products, *pairs], known, search.measured, search.followed, last, searched=True)
+    pairs, triples, last = _measure_asked(run, wanted, questions, singles, telling=telling, search=search)
+    sets, followed = [*search.measured, *triples], [*search.followed, *triples]
+    return _Answers([*products, *pairs], [*telling, *pairs], sets, followed, last, searched=True)
 
 
 def _in_halves(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement]) -> _Answers:
@@ -312,14 +314,14 @@ def _in_halves(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement]) 
 
 def _measure_asked(
     run: Run,
-    weights: Mapping[Clique, float],
+    wanted: _Wanted,
     questions: Mapping[Clique, Question],
     singles: Sequence[LinearMeasurement],
     *,
     telling: Sequence[LinearMeasurement],
     search: Search,
-) -> tuple[list[LinearMeasurement], _Model | None]:
-    """Measure the chosen pairs with the rest of the budget; return a model if it is the last."""
+) -> tuple[list[LinearMeasurement], list[LinearMeasurement], _Model | None]:
+    """Measure the chosen pairs, and triples, with the rest of the budget; return a model as well if it is the last."""
     start = independent(run, singles)
     # 5. At which resolution.
     choices = Choices(run, questions, start)
@@ -328,27 +330,52 @@ def _measure_asked(
     worth = {pair: how.worth for pair, how in questions.items()}
     # 6. All at once; with all of the rest if there are too many pairs for a model.
     if len(questions) > MAX_PAIRS:
-        return _measure(run, chosen, worth, _left(run)), None
-    pairs = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK)
+        return _measure(run, chosen, worth, _left(run)), [], None
+    pairs, triples = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK), list[LinearMeasurement]()
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
 
     def fit(sets: Sequence[LinearMeasurement]) -> _Model:
         return run.fit([*known, *sets], start.model(run.domain), _ROUGH_TIME)
 
-    rough = fit([])
-    suggested: Mapping[Clique, tuple[Resolution, float]] = {}
+    rough = model = fit([])
     try:
         # 7. The resolutions that this model suggests.
         suggested = choices.suggested(rough)
+        chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}
+        worth |= {pair: wanted.weights[pair] * gain for pair, (_, gain) in suggested.items()}
         # 8. Interactions that it does not explain.
         if search.can_tell and not run.ended(rough):
-            search.go(rough, pairs, [*questions, *(m.clique for m in known)], fit)
+            model = search.go(rough, pairs, [*questions, *(m.clique for m in known)], fit) or rough
+        # 9. Triples, where pairs have less noise than a sample of so many records.
+        if not run.ended(model):
+            beside = [*questions, *(m.clique for m in [*known, *search.followed])]
+            triples = _measure_triples(run, wanted, model, start, resolutions=chosen, worth=worth, beside=beside)
     except KeyboardInterrupt:
         mark_interrupted(rough)
-    chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}
-    worth |= {pair: weights[pair] * gain for pair, (_, gain) in suggested.items()}
     pairs += _measure(run, chosen, worth, _left(run))
-    return pairs, rough if run.ended(rough) else None
+    return pairs, triples, rough if run.ended(rough) else None
+
+
+def _measure_triples(
+    run: Run,
+    wanted: _Wanted,
+    model: _Model,
+    start: Independent,
+    *,
+    resolutions: Mapping[Clique, Resolution],
+    worth: Mapping[Clique, float],
+    beside: Sequence[Clique],
+) -> list[LinearMeasurement]:
+    """Measure triples with what the pairs can spare."""
+    if not run.table.has_rows:
+        return []
+    parts = _costs(run, resolutions, worth)
+    rho = spared(run, model, float(_left(run)), weights=wanted.weights, resolutions=resolutions, parts=parts)
+    triples = Triples(run, start, wanted.ordered, worth, wanted.within)
+    if rho == 0 or not triples.cliques:
+        return []
+    screen = _rho_of_screen(run, len(triples.cliques), start.total)
+    return triples.measured(model, rho, screen, weights=wanted.weights, beside=beside) if screen > 0 else []
 
 
 def _measure_sets_alone(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement], answers: _Answers) -> _Answers:
@@ -396,8 +423,13 @@ def _measure(
     Parts of the budget come in steps of nine per cent: near the best ones errors hardly differ, and thousands of pairs
     share some tens of laws.
     """
-    costs = [worth[pair] ** POWER * contrasts_cost(run.table.privacy, r.sizes) for pair, r in resolutions.items()]
+    costs = _costs(run, resolutions, worth)
     weights = np.exp2(np.rint(_STEPS * np.log2(costs)) / _STEPS).tolist()
     return run.table.measure_many(
         list(resolutions), [r.measured_query() for r in resolutions.values()], rho=rho, weights=weights
     )
+
+
+def _costs(run: Run, resolutions: Mapping[Clique, Resolution], worth: Mapping[Clique, float]) -> list[float]:
+    """Return the parts of the budget of pairs that minimise their errors, up to a factor."""
+    return [worth[pair] ** POWER * contrasts_cost(run.table.privacy, r.sizes) for pair, r in resolutions.items()]

@@ -394,9 +394,24 @@ class PairAllocation:
         return forecasts[0], forecasts[1], forecasts[2]
 
     def _part(self, pair: Clique, resolution: Resolution) -> float:
-        """Return the share of the squared dependence seen in sums: their degrees of freedom, with more for runs."""
-        part = 1.0
-        for attribute, groups in zip(pair, resolution.sizes, strict=True):
-            lost = 1 - (groups - 1) / (self._values[attribute].size - 1)
-            part *= 1 - (_WITHIN_RUNS if attribute in self._ordered else 1.0) * lost
-        return part
+        is_ordered = [a in self._ordered for a in pair]
+        return share_seen([self._values[a] for a in pair], resolution.sizes, is_ordered)
+
+
+def share_seen(values: Sequence[Values], groups: Sequence[int], is_ordered: Sequence[bool]) -> float:
+    """Return the share of the squared dependence seen in sums: their degrees of freedom, with more for runs.
+
+    Parameters
+    ----------
+    values : sequence of Values
+        The attributes' values.
+    groups : sequence of int
+        Number of groups of each.
+    is_ordered : sequence of bool
+        Whether its neighbouring codes are alike.
+    """
+    part = 1.0
+    for of_one, count, in_runs in zip(values, groups, is_ordered, strict=True):
+        lost = 1 - (count - 1) / (of_one.size - 1)
+        part *= 1 - (_WITHIN_RUNS if in_runs else 1.0) * lost
+    return part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,15 +13,16 @@ from pypgm.privacy.counts import batches
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from pypgm.domain import Clique
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
+    from pypgm.queries import LinearQuery
 
     Array = NDArray[np.float64]
 
-_DISTANCES = np.concatenate(
+DISTANCES = np.concatenate(
     [[0.0], np.geomspace(0.002, 1.0, 40)]
 )  # possible total variation of a pair from independence
 _USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spread of such means
@@ -30,16 +31,27 @@ _MEAN = 0.8  # of the standard deviation: the mean absolute value of a normal va
 _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted to the records
 
 
-def screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> tuple[Array, float]:
-    """Return the L1 distances of pairs from an independent model, in records, with noise; and its deviation."""
+def screened(
+    run: Run,
+    cliques: Sequence[Clique],
+    expected: Callable[[Clique], ArrayLike],
+    rho: Fraction,
+    query: Callable[[Clique], LinearQuery | None] = lambda _: None,
+) -> tuple[Array, float]:
+    """Return the L1 distances of marginals from what is expected, in records, with noise; and its deviation."""
     scores = []
-    for first, last in batches([run.domain.size(p) for p in pairs]):
-        part = pairs[first:last]
-        # Parts of rho in proportion to their pairs: the noise is that of one screen of all.
-        distances = run.table.l1_selector(part, start.counts).screen(rho=rho * len(part) / len(pairs))
+    for first, last in batches([run.domain.size(p) for p in cliques]):
+        part = cliques[first:last]
+        # Parts of rho in proportion to their marginals: the noise is that of one screen of all.
+        distances = run.table.l1_selector(part, expected, query).screen(rho=rho * len(part) / len(cliques))
         scores.append(distances.scores)
         stddev = distances.stddev
     return np.concatenate(scores), stddev
+
+
+def by_chance(counts: Array, total: float) -> float:
+    """Return the total variation that chance makes in a table of so many records, from expected counts."""
+    return float(_CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum() / total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,30 +107,29 @@ def dependence(pairs: Sequence[Clique], start: Independent, scores: Array, stdde
     wrong = {a: start.denoising_error(a) for a in names}
     chance = np.empty(len(pairs))
     for i, pair in enumerate(pairs):
-        counts = start.counts(pair)
-        chance[i] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum() / start.total
+        chance[i] = by_chance(start.counts(pair), start.total)
     known = np.sqrt(chance**2 + np.array([wrong[a] ** 2 + wrong[b] ** 2 for a, b in pairs]))
-    likely = _posterior(scores / (2 * start.total), known, stddev / (2 * start.total))
-    means = likely @ _DISTANCES
+    likely = likely_distances(scores / (2 * start.total), known, stddev / (2 * start.total))
+    means = likely @ DISTANCES
     place = {a: i for i, a in enumerate(names)}
     first, second = np.array([[place[a], place[b]] for a, b in pairs]).T
     through = np.zeros((len(names), len(names)))
     through[first, second] = through[second, first] = means
     least = np.array([2 * (through * row).max(axis=1) for row in through])[first, second] - means
     return {
-        pair: Dependence(np.clip(_DISTANCES, max(0.0, low), 1.0), probabilities, by_chance)
-        for pair, low, probabilities, by_chance in zip(pairs, least.tolist(), likely, chance.tolist(), strict=True)
+        pair: Dependence(np.clip(DISTANCES, max(0.0, low), 1.0), probabilities, of_pair)
+        for pair, low, probabilities, of_pair in zip(pairs, least.tolist(), likely, chance.tolist(), strict=True)
     }
 
 
-def _posterior(scores: Array, known: Array, stddev: float) -> Array:
-    """Return the probability of each distance for each pair, under the prior that fits all scores best.
+def likely_distances(scores: Array, known: Array, stddev: float) -> Array:
+    """Return the probability of each of `DISTANCES` for each marginal, under the prior that fits all scores best.
 
     With noisier scores the prior is closer to that of tables in general, exponential.
     """
-    away = (scores[:, None] - np.hypot(_DISTANCES, known[:, None])) / stddev
+    away = (scores[:, None] - np.hypot(DISTANCES, known[:, None])) / stddev
     fits = np.exp(-0.5 * (away**2 - np.square(away).min(axis=1, keepdims=True)))
-    usual = np.gradient(_DISTANCES) * np.exp(-_DISTANCES / _USUAL)
+    usual = np.gradient(DISTANCES) * np.exp(-DISTANCES / _USUAL)
     prior = usual = usual / usual.sum()
     others = (stddev / _APART) ** 2  # pairs of other tables with as much information on the mean as these
     for _ in range(_ROUNDS):

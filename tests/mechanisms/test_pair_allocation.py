@@ -90,7 +90,7 @@ def test_what_is_told_and_what_is_not_are_all_there_is(seed, part, whole):
 def test_scores_of_a_screen_are_the_distances_with_its_noise(privacy):
     data = table(3000)
     run, start = run_of(data, 1000, neighbours=privacy)
-    scores, stddev = screened(run, PAIRS, start, run.rho / 10)
+    scores, stddev = screened(run, PAIRS, start.counts, run.rho / 10)
     true = [np.abs(data.project(p).datavector() - start.counts(p)).sum() for p in PAIRS]
     assert stddev == pytest.approx(math.sqrt(len(PAIRS) * (1 if privacy == "add-remove" else 4) / 200), rel=0.01)
     assert np.abs(scores - true).max() < 6 * stddev
@@ -100,7 +100,7 @@ def test_scores_of_a_screen_are_the_distances_with_its_noise(privacy):
 def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
     data = table()
     run, start = run_of(data, rho)
-    found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
+    found = dependence(PAIRS, start, *screened(run, PAIRS, start.counts, run.rho / 30))
     weights = dict.fromkeys(PAIRS, 1.0)
     asked, more = PairAllocation(run, weights, start, set(), found).chosen(0.8 * rho, 0.1 * rho)
     assert 0 <= more <= 0.8 * rho
@@ -116,5 +116,5 @@ def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
 @pytest.mark.parametrize("rho", [0.0, -0.01])
 def test_where_choices_and_products_leave_nothing_no_pair_is_asked(rho):
     run, start = run_of(table())
-    found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
+    found = dependence(PAIRS, start, *screened(run, PAIRS, start.counts, run.rho / 30))
     assert PairAllocation(run, dict.fromkeys(PAIRS, 1.0), start, set(), found).chosen(rho, 0.9) == ({}, 0.0)

@@ -53,14 +53,14 @@ MUTANTS = {
     )(
         "screened(run, X, Y, Z)",
         "(screened(run, X, Y, Z), (__import__('numpy').array([sum(map(abs, getattr(run.table, "
-        "'_PrivateTable__data').project(p).datavector() - Y.counts(p))) for p in weights]), 1.0))[1]",
+        "'_PrivateTable__data').project(p).datavector() - Y(p))) for p in weights]), 1.0))[1]",
     ),
     "the screen of pairs is charged to another ledger": at("mechanisms._wide:_measure_pairs", choosing, "overspent")(
-        "Z = dependence(X, Y, *screened(run, X, Y, rho))",
+        "Z = dependence(X, Y, *screened(run, X, Y.counts, rho))",
         "table = run.table\n"
         "other = type(table)(getattr(table, '_PrivateTable__data'), table.privacy, type(ledger)(ledger.budget))\n"
         "run.table = other\n"
-        "Z = dependence(X, Y, *screened(run, X, Y, run.rho))\n"
+        "Z = dependence(X, Y, *screened(run, X, Y.counts, run.rho))\n"
         "run.table = table",
     ),
     "rank products are charged to another ledger": at(
