@@ -84,9 +84,11 @@ def wide(
        again.
     8. Before that, where budget and records are enough, a search for interactions that this model does not explain: see
        `pypgm.mechanisms.interactions.Search`.
-    9. One estimate explains all measurements of attributes and pairs. It starts from the independent model or, where
-       that explains held-out answers better, from an exact estimate of the pairs that depend most, as many as a small
-       junction tree holds. Interactions that were found are fitted beside what it says.
+    9. Where pairs have less noise than a sample of as many records, what they can spare measures triples: see
+       `pypgm.mechanisms.triples.Triples`.
+    10. One estimate explains all measurements of attributes and pairs. It starts from the independent model or, where
+        that explains held-out answers better, from an exact estimate of the pairs that depend most, as many as a small
+        junction tree holds. Interactions and triples are fitted beside what it says.
 
     There may be hundreds of attributes: no junction tree has to hold all pairs.
 
@@ -98,8 +100,8 @@ def wide(
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
         Workload of whole marginals. Larger marginals count as all of their pairs, which leave less error than the
-        marginals themselves would, and interactions are searched for within them: with all triples, those of three
-        attributes. By default all pairs count, and interactions of up to seven attributes are searched for. Single
+        marginals themselves would where noise is not small, and interactions and triples are looked for within
+        them. By default all pairs count, and interactions of up to seven attributes are searched for. Single
         attributes are measured in any case.
     targets : str or sequence of str
         Attributes to be predicted from the others; none by default. Their pairs together count as much as all other
@@ -115,7 +117,7 @@ def wide(
     -------
     Release
         Model, measurements (attributes first, once to four times, then products of ranks, then pairs, twice or not at
-        all, then interactions) and ledger.
+        all, then interactions and triples) and ledger.
 
     Raises
     ------
@@ -154,6 +156,10 @@ def wide(
     values, for at most 15 % of rho with all others, and the search goes on. Tables of counts without records, as
     of databases, are not searched.
 
+    Triples are asked where the noise of pairs is below that of a sample of as many records, and would stay so with less
+    of the budget: up to three quarters of it are divided among the triples by a forecast, from one screen of their
+    distances from the model of the pairs, of the errors in triples. It counts the errors of their pairs as well.
+
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
     most the root of P times that. One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is
     replaced). One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
@@ -182,7 +188,7 @@ def wide(
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
-    # 1. to 8. Pairs, interactions, and single attributes with the rest of the budget.
+    # 1. to 9. Pairs, interactions, triples, and single attributes with the rest of the budget.
     within = None if workload is None else list(map(run.domain.canonical, run.checked_workload(workload)))
     wanted = _Wanted(weights, [pair for pair in weights if not set(pair).isdisjoint(aims)], ordered, within)
     answers = _measure_pairs(run, wanted, singles) if weights else _Answers()
@@ -191,7 +197,7 @@ def wide(
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
         _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
-    # 9. One estimate.
+    # 10. One estimate.
     start = independent(run, singles, alone=not answers.followed_sets and (answers.is_faint or not answers.followed))
     known = [*denoised(start, singles), *answers.followed]
     model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
@@ -294,7 +300,7 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
         return _Answers([*products, *halves.pairs], [*telling, *halves.followed], is_faint=not telling)
     # 3. The forecast share of single attributes.
     _measure_again(run, singles, Fraction(max(0.0, min(more, float(ledger.remaining() - run.rho * Fraction(reserve))))))
-    # 5. to 8. The chosen pairs, and interactions beyond them.
+    # 5. to 9. The chosen pairs, and what lies beyond them.
     search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
     pairs, triples, last = _measure_asked(run, wanted, questions, singles, telling=telling, search=search)
     sets, followed = [*search.measured, *triples], [*search.followed, *triples]
@@ -367,15 +373,13 @@ def _measure_triples(
     beside: Sequence[Clique],
 ) -> list[LinearMeasurement]:
     """Measure triples with what the pairs can spare."""
-    if not run.table.has_rows:
-        return []
     parts = _costs(run, resolutions, worth)
-    rho = spared(run, model, float(_left(run)), weights=wanted.weights, resolutions=resolutions, parts=parts)
+    spare = spared(run, model, float(_left(run)), weights=wanted.weights, resolutions=resolutions, parts=parts)
     triples = Triples(run, start, wanted.ordered, worth, wanted.within)
-    if rho == 0 or not triples.cliques:
+    if spare is None or not triples.cliques:
         return []
     screen = _rho_of_screen(run, len(triples.cliques), start.total)
-    return triples.measured(model, rho, screen, weights=wanted.weights, beside=beside) if screen > 0 else []
+    return triples.measured(model, spare, screen, weights=wanted.weights, beside=beside) if screen > 0 else []
 
 
 def _measure_sets_alone(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement], answers: _Answers) -> _Answers:

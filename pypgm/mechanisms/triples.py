@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 
 # Chosen on made-up functions, chains, rare classes and networks, titanic and adult, epsilon 10; see bench/README.md.
 _MOST_SPARED = 0.75  # of the budget of pairs
+_PARTS = 0.0, 0.25, 0.5, 0.75, 1.0  # of what pairs can spare: possible budgets of triples
 _LEAST_SPARED = 0.1  # of the budget of pairs, below which triples are not worth the time
 _SCREEN_SHARE = 0.2  # of what is spared, at most
 _MOST_CELLS = 1 << 16  # of all triples that are asked: records follow many that contradict each other badly
@@ -40,7 +41,15 @@ _IN_A_SUM = 10  # records in a sum that is screened, on average ...
 _FEW_GROUPS = 16  # ... of at most so many groups an attribute
 _GROUPS = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, math.inf)  # of each attribute of a triple that is asked
 _NOISES = 2.0 ** (np.arange(-12, 13) / 2)  # possible noise of a triple, as a multiple of equal noise in all of them
-_SMALL = 1e-9  # least expected count of a cell
+_LEAST_COUNT = 1e-9  # least expected count of a cell
+
+
+class Spare(NamedTuple):
+    """Budget of the pairs, what they can spare of it, and the total variation that noise makes in a pair with all."""
+
+    whole: float
+    most: float
+    noise: float
 
 
 def spared(
@@ -51,8 +60,8 @@ def spared(
     weights: Mapping[Clique, float],
     resolutions: Mapping[Clique, Resolution],
     parts: Sequence[float],
-) -> float:
-    """Return what the pairs can spare of a budget: with the rest they have as much noise as a sample of the records.
+) -> Spare | None:
+    """Return what the pairs can spare of a budget: with the rest they have no more noise than a sample of the records.
 
     Parameters
     ----------
@@ -71,19 +80,24 @@ def spared(
     noise = chance = 0.0
     for pair, part, table in zip(pairs, parts, model.project_many(pairs), strict=True):
         how = resolutions[pair]
-        sums = how.query.matvec(np.maximum(table.datavector(), _SMALL))
+        sums = how.query.matvec(np.maximum(table.datavector(), _LEAST_COUNT))
         stddev = run.stddev(rho * part / whole / contrasts_cost(run.table.privacy, how.sizes))
         noise += weights[pair] * float(hidden(sums, np.array([stddev]))[0])
         chance += weights[pair] * by_chance(sums, total)
     share = min(_MOST_SPARED, 1 - (noise / chance) ** 2)  # noise falls as the root of the budget
-    return share * rho if share >= _LEAST_SPARED else 0.0
+    return Spare(rho, share * rho, noise / math.fsum(weights[p] for p in pairs)) if share >= _LEAST_SPARED else None
 
 
-class _Way(NamedTuple):
+class _Grouping(NamedTuple):
     """Groups of the values of each attribute of a triple, and their numbers."""
 
     groups: tuple[NDArray[np.int64], ...]
     sizes: tuple[int, ...]
+
+    @property
+    def free(self) -> float:
+        """Part of the noise in sums, or of chance, that is left where the pairs are known: of degrees of freedom."""
+        return math.sqrt(math.prod(1 - 1 / n for n in self.sizes))
 
     @property
     def sums(self) -> Partition:
@@ -137,20 +151,20 @@ class Triples:
     def measured(
         self,
         model: _Model,
-        rho: float,
+        spare: Spare,
         screen: Fraction,
         *,
         weights: Mapping[Clique, float],
         beside: Sequence[Clique],
     ) -> list[LinearMeasurement]:
-        """Screen the triples and measure those that tell, for at most rho; what they are not worth stays.
+        """Screen the triples and measure those that tell, with what pairs can spare; what is not worth it stays theirs.
 
         Parameters
         ----------
         model : model
             That the triples are compared with.
-        rho : float
-            The budget.
+        spare : Spare
+            What pairs can spare.
         screen : Fraction
             The part of it for the screen, at most.
         weights : mapping of clique to float
@@ -158,73 +172,101 @@ class Triples:
         beside : sequence of clique
             Those that the estimate explains besides, which must leave memory for it.
         """
-        tables = [np.maximum(t.datavector(), _SMALL) for t in model.project_many(self.cliques)]
-        screen = min(screen, Fraction(_SCREEN_SHARE * rho))
-        rho -= float(screen)
+        tables = [np.maximum(t.datavector(), _LEAST_COUNT) for t in model.project_many(self.cliques)]
+        screen = min(screen, Fraction(_SCREEN_SHARE * spare.most))
         dependences = self._screened(tables, screen)
         worth = np.array([math.fsum(weights.get(p, 0.0) for p in itertools.combinations(t, 2)) for t in self.cliques])
-        levels = self._run.stddev(rho / len(self.cliques)) * _NOISES
-        ways = [self._ways(t) for t in self.cliques]
-        risks = np.full((len(ways), 1 + len(_GROUPS) * len(levels)), np.inf)
+        groupings = [self._groupings(t) for t in self.cliques]
+        levels = self._run.stddev(spare.most / len(self.cliques)) * _NOISES
+        risks, prices = self._forecasts(groupings, levels, tables, dependences)
+        chosen = self._best(spare, float(screen), worth, risks, prices)
+        positions = np.flatnonzero(chosen).tolist()
+        cliques = [self.cliques[i] for i in positions]
+        if not cliques or not self._fits([*beside, *cliques]):
+            return []
+        queries = [self._query(self.cliques[i], groupings[i][(chosen[i] - 1) // len(levels)]) for i in positions]
+        costs = [float(prices[i, chosen[i]]) for i in positions]
+        return self._run.table.measure_many(cliques, queries, rho=Fraction(math.fsum(costs)), weights=costs)
+
+    def _forecasts(
+        self,
+        groupings: Sequence[list[_Grouping]],
+        levels: Array,
+        tables: Sequence[Array],
+        dependences: Sequence[Dependence],
+    ) -> tuple[Array, Array]:
+        """Return the error left in each triple and its price: not asked, then each grouping at all noises."""
+        risks = np.full((len(groupings), 1 + len(_GROUPS) * len(levels)), np.inf)
         prices = np.full_like(risks, np.inf)
         risks[:, 0], prices[:, 0] = [d.error for d in dependences], 0.0
+        units = (self._run.stddev(1.0) / levels) ** 2
         for i, (table, of_triple) in enumerate(zip(tables, dependences, strict=True)):
-            for j, way in enumerate(ways[i]):
+            for j, grouping in enumerate(groupings[i]):
                 at = slice(1 + j * len(levels), 1 + (j + 1) * len(levels))
-                risks[i, at] = self._left(self.cliques[i], way, table, of_triple, levels)
-                prices[i, at] = (
-                    contrasts_cost(self._run.table.privacy, way.sizes) * (self._run.stddev(1.0) / levels) ** 2
-                )
-        risks *= worth[:, None]
-        kept = self._few_cells(risks, cheapest(risks, prices, rho))
-        chosen = cheapest(risks[kept], prices[kept], rho) if kept.size else np.zeros(0, np.int64)
-        asked = [(int(i), int(k)) for i, k in zip(kept, chosen, strict=True) if k > 0]
-        cliques = [self.cliques[i] for i, _ in asked]
-        if not asked or not self._fits([*beside, *cliques]):
-            return []
-        picked = [ways[i][(k - 1) // len(levels)] for i, k in asked]
-        costs = [float(prices[i, k]) for i, k in asked]
-        queries = [self._query(c, way) for c, way in zip(cliques, picked, strict=True)]
-        return self._run.table.measure_many(cliques, queries, rho=Fraction(min(rho, math.fsum(costs))), weights=costs)
+                risks[i, at] = self._left(self.cliques[i], grouping, table, of_triple, levels)
+                prices[i, at] = contrasts_cost(self._run.table.privacy, grouping.sizes) * units
+        return risks, prices
+
+    def _best(self, spare: Spare, screen: float, worth: Array, risks: Array, prices: Array) -> NDArray[np.int64]:
+        """Choose how to ask each triple, 0 for not at all, with the part of what is spared that leaves least error.
+
+        The pairs of a triple err as well, the more the less budget they have.
+        """
+        least, best = np.inf, np.zeros(len(worth), np.int64)
+        for part in _PARTS:
+            rho = part * spare.most
+            chosen = self._chosen(worth, risks, prices, rho - screen) if rho > screen else np.zeros_like(best)
+            left = risks[np.arange(len(chosen)), chosen]
+            error = float(worth @ np.hypot(left, spare.noise * math.sqrt(3 * spare.whole / (spare.whole - rho))))
+            if error < least:
+                least, best = error, chosen
+        return best
 
     def _screened(self, tables: Sequence[Array], rho: Fraction) -> list[Dependence]:
         """Return the likely distances of the triples from what the model expects of them, by one noisy screen."""
         count = min(_FEW_GROUPS, max(2.0, (self._total / _IN_A_SUM) ** (1 / 3)))
-        sums: dict[Clique, Partition] = {t: self._way(t, count).sums for t in self.cliques}
+        groupings = {t: self._grouping(t, count) for t in self.cliques}
+        sums: dict[Clique, Partition] = {t: grouping.sums for t, grouping in groupings.items()}
         expected: dict[Clique, Array] = {t: sums[t].matvec(v) for t, v in zip(self.cliques, tables, strict=True)}
         scores, stddev = screened(self._run, self.cliques, expected.__getitem__, rho, sums.__getitem__)
-        chance = np.array([by_chance(expected[t], self._total) for t in self.cliques])
+        chance = np.array([groupings[t].free * by_chance(expected[t], self._total) for t in self.cliques])
         likely = likely_distances(scores / (2 * self._total), chance, stddev / (2 * self._total))
-        return [Dependence(DISTANCES, q, by_chance(t, self._total)) for q, t in zip(likely, tables, strict=True)]
+        whole = [
+            self._grouping(t, math.inf).free * by_chance(v, self._total)
+            for t, v in zip(self.cliques, tables, strict=True)
+        ]
+        return [Dependence(DISTANCES, q, c) for q, c in zip(likely, whole, strict=True)]
 
-    def _way(self, triple: Clique, count: float) -> _Way:
+    def _grouping(self, triple: Clique, count: float) -> _Grouping:
         groups = tuple(self._values[a].groups(count)[0] for a in triple)
-        return _Way(groups, tuple(int(g.max()) + 1 for g in groups))
+        return _Grouping(groups, tuple(int(g.max()) + 1 for g in groups))
 
-    def _ways(self, triple: Clique) -> list[_Way]:
-        """Return the ways to group the values of a triple, each once, at least two groups of each attribute."""
-        ways = {way.sizes: way for way in (self._way(triple, count) for count in _GROUPS)}
-        return [way for sizes, way in ways.items() if min(sizes) > 1]
+    def _groupings(self, triple: Clique) -> list[_Grouping]:
+        """Return the possible groupings of a triple, each once, at least two groups of each attribute."""
+        groupings = {grouping.sizes: grouping for grouping in (self._grouping(triple, count) for count in _GROUPS)}
+        return [grouping for sizes, grouping in groupings.items() if min(sizes) > 1]
 
-    def _query(self, triple: Clique, way: _Way) -> Contrasts:
-        is_whole = way.sizes == self._run.domain.sizes(triple)
-        return whole_contrasts(way.sizes) if is_whole else Contrasts(way.sizes, way.groups)
+    def _query(self, triple: Clique, grouping: _Grouping) -> Contrasts:
+        is_whole = grouping.sizes == self._run.domain.sizes(triple)
+        return whole_contrasts(grouping.sizes) if is_whole else Contrasts(grouping.sizes, grouping.groups)
 
-    def _left(self, triple: Clique, way: _Way, table: Array, dependence: Dependence, levels: Array) -> Array:
+    def _left(self, triple: Clique, grouping: _Grouping, table: Array, dependence: Dependence, levels: Array) -> Array:
         """Return the error left in a triple at several noises, as `PairAllocation` forecasts that of a pair."""
         values = [self._values[a] for a in triple]
-        part = share_seen(values, way.sizes, [a in self._ordered for a in triple])
-        is_whole = np.array(way.sizes == self._run.domain.sizes(triple))
+        part = share_seen(values, grouping.sizes, [a in self._ordered for a in triple])
+        is_whole = np.array(grouping.sizes == self._run.domain.sizes(triple))
         signal, rest = dependence.split(np.array(part), is_whole)
-        noise = np.square(hidden(way.sums.matvec(table), levels))[:, None]
+        noise = np.square(hidden(grouping.sums.matvec(table), grouping.free * levels))[:, None]
         return dependence.mean(np.sqrt(rest + signal * noise / (signal + noise)))
 
-    def _few_cells(self, risks: Array, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the triples to ask: those that gain most for the size of their tables, as many as are not too many."""
-        cells = np.array([self._run.domain.size(t) for t in self.cliques])
-        gain = (risks[:, 0] - risks[np.arange(len(chosen)), chosen]) / cells
+    def _chosen(self, worth: Array, risks: Array, prices: Array, rho: float) -> NDArray[np.int64]:
+        """Choose how to ask each triple, 0 for not at all: those that gain most for the size of their tables."""
+        weighted, rows = worth[:, None] * risks, np.arange(len(worth))
+        chosen, cells = cheapest(weighted, prices, rho), np.array([self._run.domain.size(t) for t in self.cliques])
+        gain = (weighted[:, 0] - weighted[rows, chosen]) / cells
         best = np.argsort(-gain, kind="stable")
-        return np.sort(best[(np.cumsum(cells[best]) <= _MOST_CELLS) & (gain[best] > 0)])
+        weighted[best[np.cumsum(cells[best]) > _MOST_CELLS], 1:] = np.inf
+        return cheapest(weighted, prices, rho)
 
     def _fits(self, cliques: Sequence[Clique]) -> bool:
         try:

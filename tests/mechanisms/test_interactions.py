@@ -41,7 +41,7 @@ def picks(release):
 @pytest.fixture
 def no_bulk(monkeypatch):
     """Leave all that the search does to the pairs."""
-    monkeypatch.setattr("pypgm.mechanisms._wide.spared", lambda *_, **__: 0.0)
+    monkeypatch.setattr("pypgm.mechanisms._wide.spared", lambda *_, **__: None)
 
 
 def larger(release):
@@ -159,6 +159,7 @@ class Counted:
         return self._data.count(cliques, n_threads)
 
 
+@pytest.mark.usefixtures("no_bulk")
 def test_a_table_of_counts_is_not_searched():
     table = PrivateTable(Counted(parity(20_000, 3)), Privacy(), pypgm.Ledger(Budget(epsilon=1, delta="1e-9")))
     release = wide(table)
