@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Chosen on made-up functions, chains, rare classes and networks, titanic and adult, epsilon 10; see bench/README.md.
+# Chosen on made-up functions, chains, rare classes and networks, titanic and adult, epsilon 10; see docs/mechanisms.md.
 _MOST_SPARED = 0.75  # of the budget of pairs
 _PARTS = 0.0, 0.25, 0.5, 0.75, 1.0  # of what pairs can spare: possible budgets of triples
 _LEAST_SPARED = 0.1  # of the budget of pairs, below which triples are not worth the time
