@@ -170,8 +170,10 @@ class Search:
         cliques: Sequence[Clique],
         fit: Callable[[Sequence[LinearMeasurement]], _Model],
         most: float = math.inf,
-    ) -> None:
+    ) -> _Model | None:
         """Search until chance explains the set that is picked, or the budget ends; the rest of rho is left to the run.
+
+        Returns the last model: of what is known and of what was found.
 
         Parameters
         ----------
@@ -191,7 +193,7 @@ class Search:
         within = None if self._within is None else list(map(run.domain.indices, self._within))
         sets = candidate_sets(counts, run.domain.shape, self._reach.most, self._orders, within)
         if not sets:
-            return
+            return model
         candidates = Candidates(self._signs, sets, np.repeat(np.arange(len(counts)), counts))
         selector = run.table.sign_selector(self._signs, sets)
         orders = np.concatenate([np.full(len(s), s.shape[1]) for s in sets])
@@ -222,6 +224,7 @@ class Search:
             model = fit(self.followed)
             if run.ended(model):
                 break
+        return model
 
     def _affords(self, price: float, budget: float) -> bool:
         """Return whether a selection and a check leave as much for an interaction."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm.mechanisms.resolution import Resolution, Values, Way, contrasts_cost, resolution, resolutions, ways
 
@@ -109,7 +109,7 @@ class PairForecasts:
         self._total, self._privacy, self._dependence = start.total, privacy, dependence
         self._values = [Values(shares, a in ordered) for a, shares in start.shares.items()]
         self._sizes = np.array([values.size for values in self._values])
-        self._lost = np.array([_WITHIN_RUNS if a in ordered else 1.0 for a in start.shares])
+        self._is_ordered = np.array([a in ordered for a in start.shares], dtype=bool)
         place = {a: i for i, a in enumerate(start.shares)}
         self.sides = np.array([[place[a], place[b]] for a, b in pairs], np.int64).reshape(-1, 2).T
         self._screened = dependence.places(pairs)
@@ -219,11 +219,26 @@ class PairForecasts:
         return signal, noise_error
 
     def _part(self, alike: _Alike) -> Array:
-        """Return the share of the squared dependence seen in sums: their degrees of freedom, with more for runs."""
-        part = np.ones(len(alike.pairs))
-        for side, groups in zip(self.sides[:, alike.pairs], alike.sizes, strict=True):
-            part *= 1 - self._lost[side] * (1 - (groups - 1) / (self._sizes[side] - 1))
-        return part
+        sides = self.sides[:, alike.pairs]
+        return share_seen(alike.sizes, self._sizes[sides], self._is_ordered[sides])
+
+
+def share_seen(groups: Sequence[int], sizes: ArrayLike, is_ordered: ArrayLike) -> Array:
+    """Return the share of the squared dependence seen in sums: their degrees of freedom, with more for runs.
+
+    Parameters
+    ----------
+    groups : sequence of int
+        Number of groups of each attribute.
+    sizes : array_like of int, shape (attributes, ...)
+        Number of values of each, of one or more marginals.
+    is_ordered : array_like of bool, shape (attributes, ...)
+        Whether its neighbouring codes are alike.
+    """
+    part = np.ones(np.shape(sizes)[1:])
+    for count, size, in_runs in zip(groups, np.asarray(sizes), np.asarray(is_ordered), strict=True):
+        part *= 1 - np.where(in_runs, _WITHIN_RUNS, 1.0) * (1 - (count - 1) / (size - 1))
+    return part
 
 
 def _blocks(pairs: Places) -> list[Places]:

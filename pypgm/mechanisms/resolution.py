@@ -102,7 +102,7 @@ class Resolution:
         """Return the contrasts of the sums, or the sums if that query is too large."""
         if not _has_contrasts(self.sizes):
             return self.query
-        return _contrasts(self.sizes) if self.name == "cells" else Contrasts(self.sizes, self.groups)
+        return whole_contrasts(self.sizes) if self.name == "cells" else Contrasts(self.sizes, self.groups)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -110,12 +110,12 @@ def contrasts_cost(privacy: Privacy, sizes: tuple[int, ...]) -> float:
     """Return the cost of a group table's contrasts, as a share of the cost of its sums, for the same noise."""
     if not _has_contrasts(sizes):
         return 1.0
-    contrasts = _contrasts(sizes)
+    contrasts = whole_contrasts(sizes)
     gain = contrasts.squared_singular_value
     return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))
 
 
-_contrasts = lru_cache(maxsize=1 << 12)(Contrasts)  # one for all pairs of these sizes, whose caches they share
+whole_contrasts = lru_cache(maxsize=1 << 12)(Contrasts)  # one for all pairs of these sizes, whose caches they share
 
 
 def _has_contrasts(sizes: Sequence[int]) -> bool:
