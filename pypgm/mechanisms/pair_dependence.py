@@ -29,10 +29,10 @@ _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted t
 
 def chances(pairs: Sequence[Clique], start: Independent) -> Array:
     """Return the total variation of each pair to be expected by chance if its attributes are independent."""
-    found = np.empty(len(pairs))
+    distances = np.empty(len(pairs))
     for places, counts in start.stacked(pairs):
-        found[places] = by_chance(counts, start.total)
-    return found
+        distances[places] = by_chance(counts, start.total)
+    return distances
 
 
 def by_chance(counts: Array, total: float) -> Array:

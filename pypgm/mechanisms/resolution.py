@@ -122,8 +122,8 @@ def _has_contrasts(sizes: Sequence[int]) -> bool:
     return math.prod(n - 1 for n in sizes) < ENTRY_LIMIT
 
 
-class Way(NamedTuple):
-    """How a pair of any attributes is grouped: the name of a `Resolution`, and about how many groups each has."""
+class Scheme(NamedTuple):
+    """A scheme of grouping any pair: the name of a `Resolution`, and about how many groups each attribute has."""
 
     name: str
     counts: tuple[float, float]
@@ -133,11 +133,11 @@ class Way(NamedTuple):
         return min(sizes) > 1 and (self.name == "cells" or math.prod(sizes) < cells)
 
 
-def ways(first: int, second: int, rows: float, *, max_cells: float = math.inf) -> list[Way]:
+def schemes(first: int, second: int, rows: float, *, max_cells: float = math.inf) -> list[Scheme]:
     """Return the ways to group a pair of attributes with so many values: see `resolutions`."""
     cells = first * second
     rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
-    each = [Way("cells", (first, second))] if cells <= max_cells else []
+    each = [Scheme("cells", (first, second))] if cells <= max_cells else []
     return each + (_shapes(first, second, rows) if cells > rows else [])
 
 
@@ -156,26 +156,27 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
         Largest number of cells that are measured one by one; a larger pair has at most about half as many groups.
     """
     candidates = [
-        (way, resolution(first, second, way)) for way in ways(first.size, second.size, rows, max_cells=max_cells)
+        (scheme, resolution(first, second, scheme))
+        for scheme in schemes(first.size, second.size, rows, max_cells=max_cells)
     ]
-    return [r for way, r in candidates if way.has_sense(r.sizes, first.size * second.size)]
+    return [r for scheme, r in candidates if scheme.has_sense(r.sizes, first.size * second.size)]
 
 
-def resolution(first: Values, second: Values, way: Way) -> Resolution:
+def resolution(first: Values, second: Values, scheme: Scheme) -> Resolution:
     """Return the resolution of a pair that is grouped in a way."""
-    (of_first, masses), (of_second, other_masses) = map(Values.groups, (first, second), way.counts)
-    return Resolution(way.name, (of_first, of_second), (masses, other_masses))
+    (of_first, masses), (of_second, other_masses) = map(Values.groups, (first, second), scheme.counts)
+    return Resolution(scheme.name, (of_first, of_second), (masses, other_masses))
 
 
-def _shapes(first: int, second: int, rows: float) -> list[Way]:
+def _shapes(first: int, second: int, rows: float) -> list[Scheme]:
     """Return the ways to try: about equally many groups of both attributes, or all values of one."""
     side = math.sqrt(rows)
     both = (rows / second, second) if second < side else (first, rows / first) if first < side else (side, side)
-    shapes = [Way("groups", both)]
+    shapes = [Scheme("groups", both)]
     if second >= side and rows / second >= 1.9:
-        shapes.append(Way("second", (rows / second, second)))
+        shapes.append(Scheme("second", (rows / second, second)))
     if first >= side and rows / first >= 1.9:
-        shapes.append(Way("first", (first, rows / first)))
+        shapes.append(Scheme("first", (first, rows / first)))
     return shapes
 
 
