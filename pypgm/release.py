@@ -278,7 +278,7 @@ class Release(Released[Model_co]):
         model = self._with_errors((*(a for c in wanted for a in c), *(evidence or ())))
 
         def answer(simulation: Simulation) -> list[Factor]:
-            return errors_of_counts(self._known, self._known.told(simulation))
+            return errors_of_counts(self._known, self._known.with_knowledge(simulation))
 
         return simulated(answer, "expected_error_many", model, wanted, self._read(evidence), options=options)
 

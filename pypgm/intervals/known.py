@@ -119,7 +119,7 @@ class ReleaseErrors:
         """Total variation of pairs from independence."""
         return {} if self._screen is None else self._screen.dependence()
 
-    def told(self, simulation: Simulation) -> Simulation:
+    def with_knowledge(self, simulation: Simulation) -> Simulation:
         """Return a simulation with what this release knows beside its model."""
         return replace(simulation, shared=self.shared, dependence=self._dependence)
 

@@ -34,7 +34,7 @@ _PICK_SHARE = 0.02  # of rho, at most, for one selection
 _CHECK_SHARE = 0.005  # of rho, at most, for the sum of the set it selects
 SEARCH_SHARE = 0.15  # of rho, at most, for all selections and interactions
 _SEARCH_SHARE = 0.6  # of that: for selections and checks
-_LEAST = 2  # selections and checks that pairs spare in any case: one, and as much for the interaction it finds
+_MIN_ROUNDS = 2  # selections and checks that pairs spare in any case: one, and as much for the interaction it finds
 _TELLS = 0.4  # of the records: largest sum that chance and noise make where a search is worth its cost
 _CHECKED = 16  # of the least sum that counts: its check has a sixteenth of it as noise
 _PRIOR = 0.9  # weight of a set's score for each attribute more than the least
@@ -198,7 +198,7 @@ class Search:
         doubt = min(_DOUBT, _DOUBTED * float(np.mean(noise))) * self._total if noise else 0.0
         rho_pick, rho_check, _ = self._reach.priced(self._reach.chance + doubt)
         price = rho_pick + rho_check
-        self._left = min(self._left, max(most, _LEAST * price))
+        self._left = min(self._left, max(most, _MIN_ROUNDS * price))
         budget = _SEARCH_SHARE * self._left
         while self._affords(price, budget) and among.any() and not run.clock.is_past_limit:
             expected = _Expected(candidates, self._start, model, self._reach.rows)

@@ -245,15 +245,15 @@ class PairAllocation:
         """
         pairs, more = self._within(rho, spent) if rho > 0 else (np.empty(0, np.int64), 0.0)  # nothing may be left
         while pairs.size:
-            asked, stddevs, worths = self._at(pairs, rho - more)
-            signal, noise_error = self._forecasts.of(asked, stddevs)
+            requested, stddevs, worths = self._at(pairs, rho - more)
+            signal, noise_error = self._forecasts.of(requested, stddevs)
             noise = np.square(noise_error)
             whole = math.fsum(signal)
             kept = whole / (whole + math.fsum(noise)) if signal.size else 0.0
             is_worth = (kept * noise < (2 - kept) * signal) & (kept > _KEPT)
             if is_worth.sum() == pairs.size:
-                return self._questions(asked, stddevs.tolist(), worths.tolist()), more
-            pairs = asked.pairs[is_worth]
+                return self._questions(requested, stddevs.tolist(), worths.tolist()), more
+            pairs = requested.pairs[is_worth]
         return {}, more
 
     def spared(self, questions: Mapping[Clique, Question], loss: float) -> float:
@@ -297,11 +297,11 @@ class PairAllocation:
         parts = worths**POWER
         return best, self._unit / np.sqrt(rho * parts / math.fsum(parts * best.costs)), worths
 
-    def _questions(self, asked: Asked, stddevs: Sequence[float], worths: Sequence[float]) -> dict[Clique, Question]:
+    def _questions(self, requested: Asked, stddevs: Sequence[float], worths: Sequence[float]) -> dict[Clique, Question]:
         """Return the questions to pairs, each with all resolutions that are possible at its noise."""
         questions = {}
-        for i, way, stddev, worth in zip(asked.pairs.tolist(), asked.ways, stddevs, worths, strict=True):
-            options, best = self._forecasts.resolutions(i, way, stddev)
+        for i, grouping, stddev, worth in zip(requested.pairs.tolist(), requested.ways, stddevs, worths, strict=True):
+            options, best = self._forecasts.resolutions(i, grouping, stddev)
             questions[self._pairs[i]] = Question(options, best, stddev, worth)
         return questions
 

@@ -27,10 +27,10 @@ _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted t
 
 def chances(pairs: Sequence[Clique], start: Independent) -> Array:
     """Return the total variation of each pair to be expected by chance if its attributes are independent."""
-    found = np.empty(len(pairs))
+    distances = np.empty(len(pairs))
     for places, counts in start.stacked(pairs):
-        found[places] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=1) / start.total
-    return found
+        distances[places] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=1) / start.total
+    return distances
 
 
 def screened(run: Run, pairs: Sequence[Clique], start: Independent, chance: Array, rho: Fraction) -> PairScreen:

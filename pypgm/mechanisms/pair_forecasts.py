@@ -33,7 +33,7 @@ _PAIRS = 1 << 12  # ... at several noises, so many pairs
 class _Alike(NamedTuple):
     """Pairs that are grouped in one way into equally many sums: their positions, and masses of both sides' groups."""
 
-    way: Way
+    grouping: Way
     pairs: Places
     first: Array
     second: Array
@@ -52,9 +52,9 @@ class _Alike(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What is known of ways to measure pairs before their noise.
+    """Signals and residuals of ways to measure pairs, before their noise.
 
-    Signal and residual are parts of the square of each distance from independence: the signal is in the sums, the
+    Both are parts of the square of each distance from independence: the signal is in the sums, the
     residual is not.
     """
 
@@ -119,10 +119,10 @@ class PairForecasts:
         """Return the numbers of values of both attributes of some pairs, shape (2, pairs)."""
         return np.asarray(self._sizes[self.sides[:, pairs]])
 
-    def resolutions(self, pair: int, way: Way, stddev: float) -> tuple[list[Resolution], Resolution]:
+    def resolutions(self, pair: int, grouping: Way, stddev: float) -> tuple[list[Resolution], Resolution]:
         """Return the resolutions of a pair that are possible at a noise, and that of a way to group it."""
         first, second = (self._values[side[pair]] for side in self.sides)
-        best = resolution(first, second, way)
+        best = resolution(first, second, grouping)
         rows = self._rows(stddev, first.size * second.size)
         return resolutions(first, second, rows, max_cells=_MAX_CELLS) or [best], best
 
@@ -145,13 +145,13 @@ class PairForecasts:
         before, known = list[tuple[int, Way]](), None
         for stddev in stddevs:
             tried = [
-                (k, way)
+                (k, grouping)
                 for k, ((a, b), _) in enumerate(of_shape)
-                for way in ways(a, b, self._rows(stddev, a * b), max_cells=_MAX_CELLS)
+                for grouping in ways(a, b, self._rows(stddev, a * b), max_cells=_MAX_CELLS)
             ]
             if known is None or tried != before:
                 before = tried
-                known = self._known([alike for k, way in tried for alike in self._alike(of_shape[k][1], way)])
+                known = self._known([alike for k, grouping in tried for alike in self._alike(of_shape[k][1], grouping)])
             yield self._best(known, stddev)
 
     def _best(self, known: _Known, stddev: float) -> Asked:
@@ -169,23 +169,23 @@ class PairForecasts:
         best = ranked[np.flatnonzero(np.diff(known.pairs[ranked], prepend=-1))]
         group = np.searchsorted(first, best, side="right") - 1
         costs = np.array([contrasts_cost(self._privacy, alike.sizes) for alike in known.alike])
-        chosen = [known.alike[k].way for k in group.tolist()]
+        chosen = [known.alike[k].grouping for k in group.tolist()]
         return Asked(known.pairs[best], chosen, costs[group], noise_errors[best], left[best])
 
     def _known(self, alike: list[_Alike]) -> _Known:
         """Return what is known of ways to measure pairs, whatever the noise."""
         pairs = np.concatenate([np.empty(0, np.int64), *(a.pairs for a in alike)])
-        whole = np.repeat([a.way.name == "cells" for a in alike], [len(a.pairs) for a in alike])
+        whole = np.repeat([a.grouping.name == "cells" for a in alike], [len(a.pairs) for a in alike])
         part = np.concatenate([np.empty(0), *map(self._part, alike)])
         dependence = self._depends(pairs)
         return _Known(alike, pairs, dependence, *dependence.split(part[:, None], whole[:, None].astype(bool)))
 
-    def _alike(self, pairs: Places, way: Way) -> list[_Alike]:
+    def _alike(self, pairs: Places, grouping: Way) -> list[_Alike]:
         """Return pairs of one shape, grouped in a way, in classes with equally many sums; those that have sense."""
         sides = self.sides[:, pairs].tolist()
         masses = [
             {a: self._values[a].groups(count)[1] for a in set(side)}
-            for side, count in zip(sides, way.counts, strict=True)
+            for side, count in zip(sides, grouping.counts, strict=True)
         ]
         of_sizes: dict[tuple[int, int], list[int]] = {}
         for i, (a, b) in enumerate(zip(*sides, strict=True)):
@@ -193,23 +193,23 @@ class PairForecasts:
         cells = self._values[sides[0][0]].size * self._values[sides[1][0]].size
         classes = []
         for sizes, some in of_sizes.items():
-            if way.has_sense(sizes, cells):
+            if grouping.has_sense(sizes, cells):
                 first, second = (np.array([of[side[i]] for i in some]) for side, of in zip(sides, masses, strict=True))
-                classes.append(_Alike(way, pairs[some], first, second))
+                classes.append(_Alike(grouping, pairs[some], first, second))
         return classes
 
-    def of(self, asked: Asked, stddevs: Array) -> tuple[Array, Array]:
+    def of(self, requested: Asked, stddevs: Array) -> tuple[Array, Array]:
         """Return the mean squared signal of each pair, and the error from noise."""
         signal, noise_error = np.empty((2, len(stddevs)))
         place_of = np.full(len(self.errors), -1)
-        place_of[asked.pairs] = np.arange(asked.pairs.size)
+        place_of[requested.pairs] = np.arange(requested.pairs.size)
         of_way: dict[tuple[Way, int, int], list[int]] = {}
-        sizes = self.sizes_of(asked.pairs).T.tolist()
-        for pair, way, (a, b) in zip(asked.pairs.tolist(), asked.ways, sizes, strict=True):
-            of_way.setdefault((way, a, b), []).append(pair)
-        for (way, *_), every in of_way.items():
+        sizes = self.sizes_of(requested.pairs).T.tolist()
+        for pair, grouping, (a, b) in zip(requested.pairs.tolist(), requested.ways, sizes, strict=True):
+            of_way.setdefault((grouping, a, b), []).append(pair)
+        for (grouping, *_), every in of_way.items():
             for block in _blocks(np.array(every)):
-                known = self._known(self._alike(block, way))
+                known = self._known(self._alike(block, grouping))
                 at = place_of[known.pairs]
                 noise = _ABSOLUTE * stddevs[at] / self._total
                 ends = np.cumsum([len(a.pairs) for a in known.alike])[:-1]

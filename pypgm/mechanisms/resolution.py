@@ -123,7 +123,7 @@ def _has_contrasts(sizes: Sequence[int]) -> bool:
 
 
 class Way(NamedTuple):
-    """How a pair of any attributes is grouped: the name of a `Resolution`, and about how many groups each has."""
+    """Grouping of a pair of any attributes: the name of a `Resolution`, and about how many groups each has."""
 
     name: str
     counts: tuple[float, float]
@@ -156,15 +156,16 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
         Largest number of cells that are measured one by one; a larger pair has at most about half as many groups.
     """
     candidates = [
-        (way, resolution(first, second, way)) for way in ways(first.size, second.size, rows, max_cells=max_cells)
+        (grouping, resolution(first, second, grouping))
+        for grouping in ways(first.size, second.size, rows, max_cells=max_cells)
     ]
-    return [r for way, r in candidates if way.has_sense(r.sizes, first.size * second.size)]
+    return [r for grouping, r in candidates if grouping.has_sense(r.sizes, first.size * second.size)]
 
 
-def resolution(first: Values, second: Values, way: Way) -> Resolution:
+def resolution(first: Values, second: Values, grouping: Way) -> Resolution:
     """Return the resolution of a pair that is grouped in a way."""
-    (of_first, masses), (of_second, other_masses) = map(Values.groups, (first, second), way.counts)
-    return Resolution(way.name, (of_first, of_second), (masses, other_masses))
+    (of_first, masses), (of_second, other_masses) = map(Values.groups, (first, second), grouping.counts)
+    return Resolution(grouping.name, (of_first, of_second), (masses, other_masses))
 
 
 def _shapes(first: int, second: int, rows: float) -> list[Way]:
