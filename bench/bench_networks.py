@@ -1,6 +1,6 @@
 """All node marginals of Bayesian networks, beside pyAgrum: from the structure, and with the plan kept and new evidence.
 
-Run: PYPGM_DATA=... python bench/bench_networks.py [--agrum-python PYTHON] [--threads N] [network or file ...]
+Run: PYPGM_DATA=... python bench/bench_networks.py [--agrum-python PYTHON] [--threads N] [--all] [network or file ...]
 
 `cold` is planning, propagation and every posterior as an array, without evidence; for pyAgrum a new LazyPropagation,
 makeInference and posterior(...).toarray() of every node. `known` keeps the plan (pyAgrum: the engine) and brings new
@@ -8,13 +8,15 @@ evidence on one node in ten, drawn from the network itself. Medians of --repeats
 are compared first: with the independent marginals in the data folder to 1e-9; with pyAgrum, which keeps its tables in
 float32, to 1e-6, and given evidence to 1e-5. A network may also be the path of a BIF file compressed with gzip; it need
 not have such marginals beside it. pyAgrum runs in an environment of its own, one process for all networks; without
---agrum-python its columns stay empty.
+--agrum-python its columns stay empty. With --all follow single records and approximate answers, as in
+bench_approximate.py, and a part of the table of bench_structure.py, which needs pyagrum in this process.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import importlib.util
 import json
 import math
 import statistics
@@ -146,10 +148,23 @@ def check_peer(network: Network, peer: dict) -> None:
         check(network.name, network.known(evidence), ordered(answers), 1e-5)
 
 
+def further(files: list[Path], agrum: str | None) -> None:
+    """Print the tables of single records, approximate answers and structures."""
+    import bench_approximate
+
+    bench_approximate.records(files)
+    bench_approximate.networks(agrum)
+    if importlib.util.find_spec("pyagrum"):
+        import bench_structure
+
+        bench_structure.main(["--networks", "asia,child,insurance,alarm", "--rows", "2000"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("networks", nargs="*", default=NETWORKS)
     parser.add_argument("--agrum-python", help="the interpreter of an environment with pyagrum")
+    parser.add_argument("--all", action="store_true", help="single records, approximate answers and structures too")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
@@ -180,11 +195,10 @@ def main() -> None:
 
     print_table(columns, rows())
     for kind, factors in ratios.items():
-        if factors:
-            print(
-                f"{kind}: geometric mean {math.exp(statistics.fmean(map(math.log, factors))):.1f}, "
-                f"least {min(factors):.1f}"
-            )
+        mean = math.exp(statistics.fmean(map(math.log, factors or [math.nan])))
+        print(f"{kind}: geometric mean {mean:.1f}, least {min(factors, default=math.nan):.1f}")
+    if options.all:
+        further(files, options.agrum_python)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """What `mechanisms.wide` finds beyond pairs, and what the search costs where there is nothing: beside no search.
 
-Run: PYPGM_DATA=... python bench/bench_search.py [--only parities,hidden,tables] [--seeds 3] [--epsilons 1]
+Run: PYPGM_DATA=... python bench/bench_search.py [--only parities,hidden,tables,networks] [--seeds 3] [--epsilons 1]
 
 Delta is 1e-9, the relation add-remove. Parities of two to six of ten bits, of 20,000 and 3,000 records, and other rules
 hidden in columns of several values: the share of fresh records of which the target is the most frequent one among the
-synthetic records with the same values of the columns that it follows from; of public tables the mean total variation of
-all pairs. Beside each, the same with a workload of pairs, which is not searched; seconds are of the processor. Each
-release is checked to have spent no more than its budget.
+synthetic records with the same values of the columns that it follows from; of public tables, and of 10,000 records of
+random networks, the mean total variation of all pairs. Beside each, the same with a workload of pairs, which is not
+searched; seconds are of the processor. Each release is checked to have spent no more than its budget.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from pypgm.mechanisms import wide
 
 Columns = dict[str, np.ndarray]
 _TESTED = 10_000  # fresh records
+_NETWORKS = 10  # random ones
 _WRONG = 0.02  # of the records, whose target is drawn at random
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="parities,hidden,tables")
+    parser.add_argument("--only", default="parities,hidden,tables,networks")
     parser.add_argument("--tables", default="adult,titanic,fire,msnbc")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epsilons", default="1")
@@ -43,7 +44,10 @@ def main() -> None:
                 _predicted(name, epsilon, 20_000, arguments.seeds, (made, n_causes))
         if "tables" in arguments.only:
             for name in arguments.tables.split(","):
-                _compared(name, epsilon, arguments.seeds)
+                _compared(name, table(name), epsilon, arguments.seeds)
+        if "networks" in arguments.only:
+            for number in range(_NETWORKS):
+                _compared(f"network {number}", _of_network(number, 10_000), epsilon, arguments.seeds)
 
 
 Rule = tuple[Callable[[np.random.Generator, int], tuple[Columns, int]], int]
@@ -131,9 +135,31 @@ def _predicted(name: str, epsilon: str, n: int, seeds: int, rule: Rule) -> None:
     )
 
 
-def _compared(name: str, epsilon: str, seeds: int) -> None:
+def _of_network(seed: int, n: int) -> pypgm.Dataset:
+    """Return records of a random network of 10 to 40 columns of 2 to 8 values, each with up to three near causes."""
+    rng = np.random.default_rng([63, seed])
+    n_columns, concentration = int(rng.integers(10, 41)), float(rng.choice([0.1, 0.3, 1.0]))
+    sizes = rng.choice([2, 2, 2, 3, 3, 4, 5, 6, 8], n_columns)
+    columns: list[np.ndarray] = []
+    for i in range(n_columns):
+        n_causes = min(i, int(rng.choice([0, 1, 1, 2, 2, 3])))
+        causes = rng.choice(np.arange(max(0, i - 8), i), n_causes, replace=False) if n_causes else []
+        row = np.zeros(n, np.int64)
+        for cause in causes:
+            row = row * sizes[cause] + columns[cause]
+        base = rng.dirichlet(np.ones(sizes[i]))
+        tables = base[None]
+        if n_causes:
+            tables = rng.dirichlet(np.maximum(base * sizes[i] * concentration, 0.01), int(np.prod(sizes[causes])))
+        below = tables.cumsum(axis=1)[row]
+        columns.append(np.minimum((rng.random(n)[:, None] > below).sum(axis=1), sizes[i] - 1))
+    named = {f"x{i:02}": column for i, column in enumerate(columns)}
+    values = [[f"v{j}" for j in range(size)] for size in sizes]
+    return pypgm.Dataset(named, pypgm.Domain(dict(zip(named, values, strict=True))))
+
+
+def _compared(name: str, data: pypgm.Dataset, epsilon: str, seeds: int) -> None:
     """Print the error of pairs and triples with a search, and its ratio to that without one."""
-    data = table(name)
     pairs = pypgm.workloads.all_k_way(data.domain, 2)
     triples = pypgm.workloads.random_k_way(data.domain, 3, 60, rng=0)
     rows = []

@@ -44,7 +44,7 @@ def records(name: str) -> pypgm.Dataset:
         return stays(STAYS)
     if name == "insurance":
         path = Path(os.environ["PYPGM_DATA"]) / "bif" / "insurance.bif.gz"
-        return pypgm.bayes.BayesianNetwork.read_bif(path).synthetic_data(DRIVERS, 5)
+        return pypgm.bayes.BayesianNetwork.read_bif(path).sample(DRIVERS, 5)
     data = table(name)
     if name != "adult":
         return data

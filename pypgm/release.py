@@ -223,8 +223,9 @@ class Release(Released[Model_co]):
         `GraphicalModel.expected_error`, with the error of the total that denoised answers share. The second is the
         distance from true tables drawn given the answers, each measured pair about the prediction of a model without
         its answers, as in `interval`: it includes dependence that the estimate shrank, or that nothing was measured
-        of. Intervals of 1.645 errors to each side are to hold 90 % of counts, and of counts above 0; `bench/README.md`
-        has the shares that they held, by mechanism.
+        of. In pairs that were not counted, that is no more than the mechanism's screen of all pairs leaves possible, if
+        it made one (`screen`). Intervals of 1.645 errors to each side are to hold 90 % of counts, and of counts above
+        0; `bench/README.md` has the shares that they held, by mechanism.
 
         Parameters
         ----------
@@ -278,7 +279,7 @@ class Release(Released[Model_co]):
         model = self._with_errors((*(a for c in wanted for a in c), *(evidence or ())))
 
         def answer(simulation: Simulation) -> list[Factor]:
-            return errors_of_counts(self._known, self._known.with_knowledge(simulation))
+            return errors_of_counts(self._known, self._known.informed(simulation))
 
         return simulated(answer, "expected_error_many", model, wanted, self._read(evidence), options=options)
 
@@ -314,9 +315,9 @@ class Release(Released[Model_co]):
         model, measured with the same queries and noise, estimated from and drawn from again; they show the effects of
         noise and of smoothing by the model. *Truths* are tables drawn given the answers, each measured pair about the
         prediction of a model without that pair's answers; they show dependence that the estimate shrank and, by
-        extrapolation, effects in merged cells and unmeasured pairs. No answer says how values lie within bins; if the
-        statistic depends on it, the variance from random within-bin distributions is added. No record is read, nothing
-        is charged, and a saved release gives the same intervals.
+        extrapolation or by the screen of the release, effects in merged cells and unmeasured pairs. No answer says how
+        values lie within bins; if the statistic depends on it, the variance from random within-bin distributions is
+        added. No record is read, nothing is charged, and a saved release gives the same intervals.
 
         Parameters
         ----------

@@ -106,7 +106,7 @@ class FamilyScores:
         known = self._known[child]
         new = [p for p in dict.fromkeys(parents) if p not in known]
         for counts, chunk in self._counted(child, new):
-            known.update(zip(chunk, self._scored(child, counts, chunk).tolist(), strict=True))
+            known.update(zip(chunk, self._scored(child, counts, list(chunk.values())).tolist(), strict=True))
         return np.array([known[p] for p in parents])
 
     def total(self, parents: Sequence[int]) -> float:
@@ -119,45 +119,49 @@ class FamilyScores:
         A likelihood is at most 1, so that the penalty alone bounds "bic" and "aic". Of the records with the same values
         of the parents the first one has probability 1 / r under both priors, and more parents divide records further.
         """
-        size, q = self.sizes[child], math.prod(self.sizes[p] for p in members(parents))
+        axes, size = members(parents), self.sizes[child]
+        q = math.prod([self.sizes[p] for p in axes])
         if self._score in {"bic", "aic"}:
             return -self._penalty() * q * (size - 1)
-        if self._is_dense(child, parents):
-            return -math.log(size) * int(self._table(child, parents).any(axis=1).sum())
-        return -math.log(size) * (int(self._places(members(parents)).max()) + 1)
+        if self._is_dense(q * size):
+            return -math.log(size) * int(self._table(child, axes, q).any(axis=1).sum())
+        return -math.log(size) * (int(self._places(axes).max()) + 1)
 
     def _penalty(self) -> float:
         return 1.0 if self._score == "aic" else math.log(max(self._n, 1)) / 2
 
-    def _counted(self, child: int, sets: Sequence[int]) -> Iterator[tuple[_Counts, list[int]]]:
-        """Yield counts of the families of some sets of parents, in chunks, with the sets."""
-        tables: dict[int, NDArray[np.int64]] = {}
-        cells = 0
+    def _counted(self, child: int, sets: Sequence[int]) -> Iterator[tuple[_Counts, dict[int, int]]]:
+        """Yield counts of the families of some sets of parents, in chunks; of each the combinations of their values."""
+        tables: list[NDArray[np.int64]] = []
+        chunk: dict[int, int] = {}
+        cells, size = 0, self.sizes[child]
         for parents in sets:
-            if not self._is_dense(child, parents):
-                yield self._sparse_counts(child, parents), [parents]
+            axes = members(parents)
+            q = math.prod([self.sizes[p] for p in axes])
+            if not self._is_dense(q * size):
+                yield self._sparse_counts(child, axes), {parents: q}
                 continue
-            tables[parents] = self._table(child, parents)
-            cells += tables[parents].size
+            tables.append(self._table(child, axes, q))
+            chunk[parents] = q
+            cells += q * size
             if cells > _CHUNK:
-                yield _Counts.of_tables(list(tables.values())), list(tables)
-                tables, cells = {}, 0
+                yield _Counts.of_tables(tables), chunk
+                tables, chunk, cells = [], {}, 0
         if tables:
-            yield _Counts.of_tables(list(tables.values())), list(tables)
+            yield _Counts.of_tables(tables), chunk
 
-    def _is_dense(self, child: int, parents: int) -> bool:
-        """Return whether a family is counted with its empty cells."""
-        return math.prod(self.sizes[p] for p in members(parents | 1 << child)) <= max(_DENSE * self._n, 1024)
+    def _is_dense(self, cells: int) -> bool:
+        """Return whether a family of so many cells is counted with its empty ones."""
+        return cells <= max(_DENSE * self._n, 1024)
 
-    def _table(self, child: int, parents: int) -> NDArray[np.int64]:
-        """Return counts, a row for each combination of the parents' values."""
-        axes = (*members(parents), child)
-        table = np.zeros(math.prod(self.sizes[a] for a in axes), dtype=np.int64)
-        self._columns.count(axes, table)
-        return table.reshape(-1, self.sizes[child])
+    def _table(self, child: int, parents: tuple[int, ...], q: int) -> NDArray[np.int64]:
+        """Return counts, a row for each of the q combinations of the parents' values."""
+        table = np.zeros(q * self.sizes[child], dtype=np.int64)
+        self._columns.count((*parents, child), table)
+        return table.reshape(q, self.sizes[child])
 
-    def _sparse_counts(self, child: int, parents: int) -> _Counts:
-        place = self._places(members(parents))
+    def _sparse_counts(self, child: int, parents: tuple[int, ...]) -> _Counts:
+        place = self._places(parents)
         cells = np.bincount(self._divided(place, child))
         rows = np.bincount(place)
         return _Counts(cells, np.zeros_like(cells), rows, np.zeros_like(rows))
@@ -173,25 +177,27 @@ class FamilyScores:
         codes = self._codes[by]
         return np.unique(place * (int(codes.max()) + 1) + codes, return_inverse=True)[1].reshape(-1)
 
-    def _scored(self, child: int, counts: _Counts, sets: list[int]) -> NDArray[np.float64]:
+    def _scored(self, child: int, counts: _Counts, combinations: Sequence[int]) -> NDArray[np.float64]:
+        """Return the scores of families, of each of which the combinations of the parents' values are given."""
         from scipy.special import gammaln, xlogy
 
-        self.n_computed += len(sets)
+        n = len(combinations)
+        self.n_computed += n
         size = self.sizes[child]
-        q = np.array([math.prod(map(float, (self.sizes[p] for p in members(parents)))) for parents in sets])
+        q = np.array([c if c < 1 << 1023 else math.inf for c in combinations], dtype=np.float64)
         cells, of_cell, rows, of_row = counts
         if self._score in {"bic", "aic"}:
-            likelihood = _sums(of_cell, xlogy(cells, cells), sets) - _sums(of_row, xlogy(rows, rows), sets)
+            likelihood = _sums(of_cell, xlogy(cells, cells), n) - _sums(of_row, xlogy(rows, rows), n)
             return likelihood - self._penalty() * q * (size - 1)
-        each = self._strength / (q * size) if self._score == "bdeu" else np.full(len(sets), self._strength)
+        each = self._strength / (q * size) if self._score == "bdeu" else np.full(n, self._strength)
         whole = each * size
-        of_cells = _sums(of_cell, gammaln(cells + each[of_cell]) - gammaln(each)[of_cell], sets)
-        return of_cells - _sums(of_row, gammaln(rows + whole[of_row]) - gammaln(whole)[of_row], sets)
+        of_cells = _sums(of_cell, gammaln(cells + each[of_cell]) - gammaln(each)[of_cell], n)
+        return of_cells - _sums(of_row, gammaln(rows + whole[of_row]) - gammaln(whole)[of_row], n)
 
 
-def _sums(of: NDArray[np.intp], values: NDArray[Any], sets: Sequence[int]) -> NDArray[np.float64]:
-    """Return the sum of the values of each set of parents."""
-    return np.bincount(of, values, len(sets)).astype(np.float64)
+def _sums(of: NDArray[np.intp], values: NDArray[Any], n: int) -> NDArray[np.float64]:
+    """Return the sum of the values of each of n families."""
+    return np.bincount(of, values, n).astype(np.float64)
 
 
 def _narrow(codes: NDArray[Any], size: int) -> NDArray[Any]:

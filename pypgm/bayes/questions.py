@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits
 from pypgm._base.numeric import checked_integer
 from pypgm.bayes.checks import check_network
 from pypgm.bayes.network import BayesianNetwork
@@ -16,6 +17,8 @@ from pypgm.domain import Label, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, LogLikelihood, check_evidence, code_of, codes_of, log_likelihoods
+
+_EXPLANATION_BYTES = 250  # of an attribute's value in an explanation, with two more explanations that wait
 
 
 def entropy(
@@ -231,6 +234,8 @@ def explanations(
     ------
     ImpossibleEvidenceError
         If the evidence has probability zero.
+    ModelTooLargeError
+        If so many explanations, or the table of the targets, do not fit.
     ValueError
         If k is less than 1, or an attribute, label or code is unknown.
 
@@ -247,7 +252,10 @@ def explanations(
     [({'a': 0, 'b': 0}, 0.4), ({'a': 1, 'b': 0}, 0.3)]
     """
     check_network(net)
-    k = checked_integer("k", k, 1)
+    k = min(
+        checked_integer("k", k, 1), net.domain.size(net.domain.attributes if targets is None else as_clique(targets))
+    )
+    check_fits(_EXPLANATION_BYTES * k * len(net.domain), None, f"{k} explanations", "ask for fewer")
     if targets is not None:
         return _from_table(net, k, evidence, as_clique(targets))
     known = _logs(net, evidence)
@@ -276,6 +284,8 @@ def explanations(
                 if log > -np.inf:
                     heapq.heappush(waiting, (-log, n_pushed, again, {**fixed, a: other}, i))
                     n_pushed += 1
+                    if len(waiting) > 2 * k:
+                        waiting = heapq.nsmallest(k, waiting)  # no others are among the best
             only = np.full_like(allowed, -np.inf)
             only[code] = allowed[code]
             fixed[a] = only

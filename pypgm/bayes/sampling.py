@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -46,6 +48,8 @@ def draw_ancestral(
     n_records = checked_integer("the number of records", n_records)
     generator = as_generator(rng)
     columns: dict[str, NDArray[np.integer]] = dict(known or {})
+    if n_records == 1:
+        return _draw_one(tables, order, generator, columns)
     for attribute in order:
         if attribute in columns:
             continue
@@ -55,6 +59,28 @@ def draw_ancestral(
             rows = rows * size + columns[parent]
         columns[attribute] = draw_rows(table.values.reshape(-1, table.domain.shape[-1]), rows, generator)
     return {attribute: columns[attribute] for attribute in tables}
+
+
+def _draw_one(
+    tables: Mapping[str, Factor],
+    order: Sequence[str],
+    rng: np.random.Generator,
+    known: Mapping[str, NDArray[np.integer]],
+) -> dict[str, NDArray[np.integer]]:
+    """Draw a single record, the one that `draw_rows` would draw.
+
+    Arrays of one number take four times as long: by them a record of pigs given evidence takes 4.6 times what all
+    marginals given it take, by plain numbers half (bench_approximate.py).
+    """
+    codes = {attribute: int(column[0]) for attribute, column in known.items()}
+    left = [attribute for attribute in order if attribute not in codes]
+    for attribute, uniform in zip(left, rng.random(len(left)).tolist(), strict=True):
+        table = tables[attribute]
+        row = table.values[tuple([codes[parent] for parent in table.domain.attributes[:-1]])].tolist()
+        sums = list(itertools.accumulate(row))
+        codes[attribute] = bisect.bisect_right([total / sums[-1] for total in sums], uniform)
+    one = {a: np.array([codes[a]], np.min_scalar_type(max(tables[a].domain.shape[-1] - 1, 0))) for a in left}
+    return {attribute: known[attribute] if attribute in known else one[attribute] for attribute in tables}
 
 
 def draw_rows(

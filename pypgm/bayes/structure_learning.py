@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_sizes
 from pypgm._base.numeric import as_generator, check_choice, checked_integer, checked_real
 from pypgm.bayes.checks import ordered
 from pypgm.bayes.family_scores import FamilyScores, Score, members, set_of
@@ -139,7 +140,7 @@ def learn_structure(
         If an attribute or value is unknown, a column is missing, an option is out of range or not of this method,
         records are weighted or there are none, or required arcs form a cycle, are forbidden or too many.
     ModelTooLargeError
-        If there are too many attributes for "exact".
+        If there are too many attributes for "exact", or an attribute has 2**63 values or more.
 
     References
     ----------
@@ -209,6 +210,7 @@ def _checked_domain(data: Frame, domain: Domain | None) -> Domain:
         domain = data.domain if isinstance(data, Dataset) else domain_of(data)
     if not len(domain):
         raise ValueError("a structure needs at least one attribute, got none")
+    check_sizes(domain)
     return domain
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Sequence
@@ -20,8 +21,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if handler in UNHANDLED:
             signal.signal(number, quit_at_once)
     try:
+        if argv is None:  # a process of its own: what is imported stays, and is not searched for garbage
+            gc.disable()
         from pypgm.cli import command
 
+        if argv is None:
+            gc.freeze()
+            gc.enable()
         return command.main(argv)
     finally:
         for number, handler in before.items():

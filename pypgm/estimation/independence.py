@@ -87,6 +87,9 @@ def _one_ways(
         for axis, attribute in enumerate(cells.attributes):
             yield attribute, *_of_groups(measurement, np.moveaxis(groups.reshape(cells.shape), axis, 0))
         return
+    if measurement.values.size == 1:
+        yield from _of_one_answer(cells, measurement, total)
+        return
     mean, *draws = _cells(cells, measurement, total)
     for attribute in cells.attributes:
         one_way = mean.project(attribute).values
@@ -109,6 +112,20 @@ def _of_groups(
     weights = (share * answers[group], np.square(share) * variance[group])
     counts, variances = (np.bincount(value, weight, size).astype(np.float64) for weight in weights)
     return counts, variances
+
+
+def _of_one_answer(
+    cells: Domain, measurement: LinearMeasurement, total: float
+) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield what `_cells` draws, in closed form, without SciPy."""
+    row, stddev, n = measurement.linear_map.rmatvec(np.ones(1)), float(np.mean(measurement.spread())), cells.size()
+    gain = float(row @ row) + (stddev / total) ** 2
+    change = (float(measurement.values[0]) - total / n * float(row.sum())) / gain
+    for attribute, size in zip(cells.attributes, cells.shape, strict=True):
+        sums = Factor(cells, row).project(attribute).values
+        least = n / size * stddev * stddev / gain  # by the answer's smallest eigenvalue: for what rounding takes away
+        each = np.maximum(total * total * (n / size - np.square(sums) / gain), least)
+        yield attribute, total / size + change * sums, 0.5 * (each + each.mean())
 
 
 def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> list[Factor]:

@@ -33,7 +33,8 @@ _LONGEST = 4  # attributes of a cycle's region
 _SWEEPS = 2000
 FEWEST = 100  # effective draws from which on an estimate is trusted
 N_DRAWS = 10_000
-_CLIMBED = 10  # of the draws, those of the largest weight
+_ANNEALED = 200  # draws
+_CLIMBED = 10  # of the draws, and of the annealed ones, those of the largest weight
 _ROUNDING = 1e-6  # natural logs by which an exact log Z may be above its bound
 
 
@@ -196,7 +197,7 @@ def drawn(
 def best_found(potentials: CliqueVector) -> tuple[NDArray[np.intp], float, float]:
     """Return an assignment of large weight, its log-weight, and an upper bound of the largest log-weight.
 
-    Mini-buckets are decoded, draws are climbed from; the best of all counts.
+    Mini-buckets are decoded, draws are climbed from at once and after annealing; the best of all counts.
 
     Examples
     --------
@@ -215,11 +216,14 @@ def best_found(potentials: CliqueVector) -> tuple[NDArray[np.intp], float, float
         result.append(buckets.decode())
         if buckets.is_exact:
             break
-    else:
-        draws = drawn(potentials, order, N_DRAWS, np.random.default_rng(0))
-        likeliest = np.argsort(-buckets.log_weights(draws.codes))[:_CLIMBED]
-        result += [draws.codes[:, i] for i in likeliest]
     blankets = Blankets(potentials)
+    if not buckets.is_exact:
+        rng = np.random.default_rng(0)
+        draws = drawn(potentials, order, N_DRAWS, rng)
+        codes = draws.counted[0][:, np.argsort(-draws.counted[1])]
+        for tried in (codes, blankets.annealed(codes[:, :_ANNEALED], rng)):
+            likeliest = np.argsort(-buckets.log_weights(tried))[:_CLIMBED]
+            result += [tried[:, i] for i in likeliest]
     result = [blankets.climbed(codes) for codes in result]
     log_weights = buckets.log_weights(np.stack(result, axis=1))
     best = int(log_weights.argmax())

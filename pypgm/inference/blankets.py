@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from pypgm.clique_vector import CliqueVector
 from pypgm.inference.mini_buckets import Draws
 
+_SWEEPS = 25  # of an annealing: four times as many find nothing more on the dense networks of UAI 2014
+_LAST_POWER = 4.0  # of the weights; climbing does the rest
+
 
 class Blankets:
     """Tables of each attribute, by the values of the others in them.
@@ -59,9 +62,20 @@ class Blankets:
                     codes[a], moved = best, True
         return codes[:, 0]
 
-    def shares(self, attribute: int, codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    def annealed(self, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+        """Draw each value of possible assignments again, in sweeps whose weights are raised to rising powers."""
+        codes = codes.copy()
+        for sweep in range(1, _SWEEPS + 1):
+            power = _LAST_POWER * sweep / _SWEEPS
+            for a in range(len(codes)):
+                edges: NDArray[np.float64] = np.cumsum(self.shares(a, codes, power), axis=1)
+                drawn = (edges <= rng.random((len(edges), 1)) * edges[:, -1:]).sum(axis=1)
+                codes[a] = np.minimum(drawn, self._shape[a] - 1)
+        return codes
+
+    def shares(self, attribute: int, codes: NDArray[np.intp], power: float = 1.0) -> NDArray[np.float64]:
         """Return the probabilities of an attribute's values given the other attributes of possible assignments."""
-        shares = self.log_weights(attribute, codes)
+        shares = power * self.log_weights(attribute, codes)
         shares -= shares.max(axis=1, keepdims=True)
         np.exp(shares, out=shares)
         shares /= shares.sum(axis=1, keepdims=True)

@@ -119,7 +119,7 @@ class ReleaseErrors:
         """Total variation of pairs from independence."""
         return {} if self._screen is None else self._screen.dependence()
 
-    def with_knowledge(self, simulation: Simulation) -> Simulation:
+    def informed(self, simulation: Simulation) -> Simulation:
         """Return a simulation with what this release knows beside its model."""
         return replace(simulation, shared=self.shared, dependence=self._dependence)
 
@@ -132,13 +132,13 @@ class ReleaseErrors:
         scores = np.array([_NORMAL.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])
         scores /= max(float(np.sqrt(np.mean(np.square(scores)))), 1e-300)
         rows = np.maximum(1.0, self.rows + self.total_stddev * scores)
-        far = self._far(inner, clock)
-        return TrueTables(self._left_out, inner, self.model_records, rows, self._unmeasured, farthest=far)
+        left_out = self._left_out
+        far = self._far([p for p in itertools.combinations(inner, 2) if p not in left_out.pairs], clock)
+        return TrueTables(left_out, inner, self.model_records, rows, self._unmeasured, farthest=far)
 
-    def _far(self, attributes: Clique, clock: Clock) -> Mapping[Clique, float]:
+    def _far(self, pairs: Collection[Clique], clock: Clock) -> Mapping[Clique, float]:
         """Return how far a screen leaves the true tables of pairs from the model, in total variation."""
-        pairs = [p for p in itertools.combinations(attributes, 2) if frozenset(p) in self._dependence]
-        new = [p for p in pairs if p not in self._farthest]
+        new = [p for p in pairs if p not in self._farthest and frozenset(p) in self._dependence]
         for pair, table in zip(new, self.model.project_many(new, n_threads=clock.n_threads), strict=True):
             self._farthest[pair] = farthest(self._dependence, table)
         return self._farthest

@@ -201,8 +201,11 @@ class PairTable:
             factors[i] = np.eye(self.shape[i])
             maps.append(np.kron(*factors) / stddev[:, None])
             values.append(np.bincount(self.groups[i], side.counts) / stddev)
-        self._maps = np.concatenate(maps)
-        self._left = np.concatenate(values) - self._maps @ self._predicted
+        answered = np.concatenate(maps)
+        left = np.concatenate(values) - answered @ self._predicted
+        # More answers than cells are turned, with their noise, into as many that say the same.
+        turned = np.asarray(np.linalg.qr(np.column_stack([answered, left]), mode="r"))[: self._predicted.size]
+        self._maps, self._left = turned[:, :-1], turned[:, -1]
 
     def _levels(self, sides: Sequence[Side]) -> Iterator[Codes]:
         """Yield at each scale the block of each cell: both axes in 2^level runs of groups that are alike."""

@@ -63,7 +63,7 @@ class TrueTables:
     ratio : float
         Effect sizes: unmeasured pairs relative to measured ones.
     farthest : mapping of clique to float
-        Total variation of pairs from the model that a screen leaves possible: effects of unmeasured ones make no more.
+        Total variation of unmeasured pairs from the model that a screen leaves possible: effects make no more.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class TrueTables:
         pairs = list(itertools.combinations(self._attributes, 2))
         self._measured: list[Clique] = [p for p in pairs if p in predictions.pairs]
         self._groups = {p: self._key(predictions.pairs[p].groups, p) for p in self._measured}
-        self._farthest = {p: far for p, far in farthest.items() if p not in self._groups}
+        self._farthest = farthest
         triples = itertools.combinations(self._attributes, 3) if len(self._attributes) <= _MOST_JOINED else ()
         single = [(a,) for a in self._attributes]
         self._groups |= {(a,): self._key([self._measured_groups(a)], (a,)) for a in self._attributes}
@@ -136,19 +136,20 @@ class TrueTables:
         logs = np.zeros(self._mass.size)
         for clique, halvings in self._halvings.items():
             tau = 0.0 if len(clique) == 1 else float(TAUS[sizes.get(clique) or predictions.size(None, rng)])
-            effects = self._effects(clique, halvings, tau, rng)
-            logs += effects * self._part(effects, self._farthest.get(clique, math.inf))
+            logs += self._effects(clique, halvings, tau, rng)
         weights = np.exp(logs - logs.max(initial=-np.inf)) * self._mass
         wanted = [(self._groups[c], t * (len(self._order) / t.sum())) for c, t in reversed(targets)]  # pairs first
         return _core.rake(weights, wanted, _PASSES)
 
-    def _part(self, effects: Array, farthest: float) -> float:
-        """Return the part of log effects of the cells that takes a table no farther than some total variation."""
-        if farthest == math.inf:
-            return 1.0
-        weights = self._mass * np.exp(effects)
-        far = 0.5 * float(np.abs(weights / weights.sum() - self._mass / self._mass.sum()).sum())
-        return min(1.0, farthest / max(far, 1e-300))
+    def _limited(self, clique: Clique, effects: Array) -> Array:
+        """Return log effects of a clique, smaller where they would take a pair farther than its screen leaves."""
+        if clique not in self._farthest:
+            return effects
+        cells = self._cells[clique]
+        mass = self._mass if cells is None else np.bincount(cells, self._mass, effects.size)
+        weights = mass * np.exp(effects)
+        far = 0.5 * float(np.abs(weights / weights.sum() - mass / mass.sum()).sum())
+        return np.asarray(effects * min(1.0, self._farthest[clique] / max(far, 1e-300)))
 
     def _key(self, groups: Sequence[Codes], clique: Clique) -> Groups:
         """Return the index of each cell in a table of groups of values."""
@@ -220,7 +221,7 @@ class TrueTables:
             effects += (rng.normal(size=spread.size) * spread)[key]
             variances += (spread**2)[key]
         share = np.minimum(1.0, _MOST_SPREAD / np.sqrt(np.maximum(variances, 1e-12)))
-        drawn = np.asarray(share * effects - share**2 * variances / 2)
+        drawn = self._limited(clique, np.asarray(share * effects - share**2 * variances / 2))
         return drawn if cells is None else drawn[cells]
 
 

@@ -25,6 +25,7 @@ from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.target_pairs import TARGETS_SHARE, measure_halves
+from pypgm.mechanisms.triples import Triples, spared
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.selector import SCREEN_BITS
@@ -34,6 +35,7 @@ from pypgm.workloads import WorkloadLike
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.pair_allocation import Question
     from pypgm.models import GraphicalModel, RegionGraphModel
 
@@ -83,9 +85,11 @@ def wide(
        again.
     8. Before that, where budget and records are enough, a search for interactions that this model does not explain: see
        `pypgm.mechanisms.interactions.Search`.
-    9. One estimate explains all measurements of attributes and pairs. It starts from the independent model or, where
-       that explains held-out answers better, from an exact estimate of the pairs that depend most, as many as a small
-       junction tree holds. Interactions that were found are fitted beside what it says.
+    9. Where pairs have less noise than a sample of as many records, what they can spare measures triples: see
+       `pypgm.mechanisms.triples.Triples`.
+    10. One estimate explains all measurements of attributes and pairs. It starts from the independent model or, where
+        that explains held-out answers better, from an exact estimate of the pairs that depend most, as many as a small
+        junction tree holds. Interactions and triples are fitted beside what it says.
 
     There may be hundreds of attributes: no junction tree has to hold all pairs.
 
@@ -97,8 +101,8 @@ def wide(
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
         Workload of whole marginals. Larger marginals count as all of their pairs, which leave less error than the
-        marginals themselves would, and interactions are searched for within them: with all triples, those of three
-        attributes. By default all pairs count, and interactions of up to seven attributes are searched for. Single
+        marginals themselves would where noise is not small, and interactions and triples are looked for within
+        them. By default all pairs count, and interactions of up to seven attributes are searched for. Single
         attributes are measured in any case.
     targets : str or sequence of str
         Attributes to be predicted from the others; none by default. Their pairs together count as much as all other
@@ -114,7 +118,7 @@ def wide(
     -------
     Release
         Model, measurements (attributes first, once to four times, then products of ranks, then pairs, twice or not at
-        all, then interactions) and ledger.
+        all, then interactions and triples) and ledger.
 
     Raises
     ------
@@ -154,6 +158,10 @@ def wide(
     their forecast error by 2 %, but for one selection and as much for the interaction it finds. Tables of counts
     without records, as of databases, are not searched.
 
+    Triples are asked where the noise of pairs is below that of a sample of as many records, and would stay so with less
+    of the budget: up to three quarters of it are divided among the triples by a forecast, from one screen of their
+    distances from the model of the pairs, of the errors in triples. It counts the errors of their pairs as well.
+
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
     most the root of P times that. One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is
     replaced). One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
@@ -182,7 +190,7 @@ def wide(
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
-    # 1. to 8. Pairs, interactions, and single attributes with the rest of the budget.
+    # 1. to 9. Pairs, interactions, triples, and single attributes with the rest of the budget.
     within = None if workload is None else list(map(run.domain.canonical, run.checked_workload(workload)))
     wanted = _Wanted(weights, [pair for pair in weights if not set(pair).isdisjoint(aims)], ordered, within)
     answers = _measure_pairs(run, wanted, singles) if weights else _Answers()
@@ -191,7 +199,7 @@ def wide(
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
         _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
-    # 9. One estimate.
+    # 10. One estimate.
     start = independent(run, singles, alone=not answers.followed_sets and (answers.is_faint or not answers.followed))
     known = [*denoised(start, singles), *answers.followed]
     model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
@@ -285,12 +293,14 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
         return _Answers([*products, *halves.pairs], [*telling, *halves.followed], is_faint=not telling)
     # 3. The forecast share of single attributes.
     _measure_again(run, singles, Fraction(max(0.0, min(more, float(ledger.remaining() - run.rho * Fraction(reserve))))))
-    # 5. to 8. The chosen pairs, and interactions beyond them.
+    # 5. to 9. The chosen pairs, and what lies beyond them.
     search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
-    spared = allocation.spared(questions, _LOSS)
-    pairs, last = _measure_asked(run, weights, questions, singles, telling=telling, search=search, spared=spared)
-    known = [*telling, *pairs]
-    return _Answers([*products, *pairs], known, search.measured, search.followed, last, searched=True)
+    spare = allocation.spared(questions, _LOSS)
+    pairs, triples, last = _measure_asked(
+        run, wanted, questions, singles, telling=telling, search=search, of_search=spare
+    )
+    sets, followed = [*search.measured, *triples], [*search.followed, *triples]
+    return _Answers([*products, *pairs], [*telling, *pairs], sets, followed, last, searched=True)
 
 
 def _in_halves(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement]) -> _Answers:
@@ -306,17 +316,17 @@ def _in_halves(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement]) 
 
 def _measure_asked(
     run: Run,
-    weights: Mapping[Clique, float],
+    wanted: _Wanted,
     questions: Mapping[Clique, Question],
     singles: Sequence[LinearMeasurement],
     *,
     telling: Sequence[LinearMeasurement],
     search: Search,
-    spared: float,
-) -> tuple[list[LinearMeasurement], _Model | None]:
-    """Measure the chosen pairs with the rest of the budget, of which a search may have the part that is spared.
+    of_search: float,
+) -> tuple[list[LinearMeasurement], list[LinearMeasurement], _Model | None]:
+    """Measure the chosen pairs, and triples, with the rest of the budget, of which a search may have a part.
 
-    Return a model if it is the last.
+    Return a model as well if it is the last.
     """
     start = independent(run, singles)
     # 5. At which resolution.
@@ -326,28 +336,51 @@ def _measure_asked(
     worth = {pair: how.worth for pair, how in questions.items()}
     # 6. All at once; with all of the rest if there are too many pairs for a model.
     if len(questions) > MAX_PAIRS:
-        return _measure(run, chosen, worth, _left(run)), None
-    most = spared * float(_left(run))
-    pairs = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK)
+        return _measure(run, chosen, worth, _left(run)), [], None
+    most = of_search * float(_left(run))
+    pairs, triples = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK), list[LinearMeasurement]()
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
 
     def fit(sets: Sequence[LinearMeasurement]) -> _Model:
         return run.fit([*known, *sets], start.model(run.domain), _ROUGH_TIME)
 
-    rough = fit([])
-    suggested: Mapping[Clique, tuple[Resolution, float]] = {}
+    rough = model = fit([])
     try:
         # 7. The resolutions that this model suggests.
         suggested = choices.suggested(rough)
+        chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}
+        worth |= {pair: wanted.weights[pair] * gain for pair, (_, gain) in suggested.items()}
         # 8. Interactions that it does not explain.
         if search.can_tell and not run.ended(rough):
-            search.go(rough, pairs, [*questions, *(m.clique for m in known)], fit, most)
+            model = search.go(rough, pairs, [*questions, *(m.clique for m in known)], fit, most) or rough
+        # 9. Triples, where pairs have less noise than a sample of so many records.
+        if not run.ended(model):
+            beside = [*questions, *(m.clique for m in [*known, *search.followed])]
+            triples = _measure_triples(run, wanted, model, start, resolutions=chosen, worth=worth, beside=beside)
     except KeyboardInterrupt:
         mark_interrupted(rough)
-    chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}
-    worth |= {pair: weights[pair] * gain for pair, (_, gain) in suggested.items()}
     pairs += _measure(run, chosen, worth, _left(run))
-    return pairs, rough if run.ended(rough) else None
+    return pairs, triples, rough if run.ended(rough) else None
+
+
+def _measure_triples(
+    run: Run,
+    wanted: _Wanted,
+    model: _Model,
+    start: Independent,
+    *,
+    resolutions: Mapping[Clique, Resolution],
+    worth: Mapping[Clique, float],
+    beside: Sequence[Clique],
+) -> list[LinearMeasurement]:
+    """Measure triples with what the pairs can spare."""
+    parts = _costs(run, resolutions, worth)
+    spare = spared(run, model, float(_left(run)), weights=wanted.weights, resolutions=resolutions, parts=parts)
+    triples = Triples(run, start, wanted.ordered, worth, wanted.within)
+    if spare is None or not triples.cliques:
+        return []
+    screen = _rho_of_screen(run, len(triples.cliques), start.total)
+    return triples.measured(model, spare, screen, weights=wanted.weights, beside=beside) if screen > 0 else []
 
 
 def _measure_sets_alone(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement], answers: _Answers) -> _Answers:
@@ -395,8 +428,13 @@ def _measure(
     Parts of the budget come in steps of nine per cent: near the best ones errors hardly differ, and thousands of pairs
     share some tens of laws.
     """
-    costs = [worth[pair] ** POWER * contrasts_cost(run.table.privacy, r.sizes) for pair, r in resolutions.items()]
+    costs = _costs(run, resolutions, worth)
     weights = np.exp2(np.rint(_STEPS * np.log2(costs)) / _STEPS).tolist()
     return run.table.measure_many(
         list(resolutions), [r.measured_query() for r in resolutions.values()], rho=rho, weights=weights
     )
+
+
+def _costs(run: Run, resolutions: Mapping[Clique, Resolution], worth: Mapping[Clique, float]) -> list[float]:
+    """Return the parts of the budget of pairs that minimise their errors, up to a factor."""
+    return [worth[pair] ** POWER * contrasts_cost(run.table.privacy, r.sizes) for pair, r in resolutions.items()]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Values
 from pypgm.mechanisms.sign_sets import Bits, Candidates, candidate_sets, number_of_sets, signs_of
 from pypgm.privacy.sign_selector import sign_sums
@@ -42,6 +43,7 @@ _DOUBT = 0.12  # of the records: most by which the model of pairs may be off bec
 _DOUBTED = 1.5  # of the noise in pairs: what the model may be off by
 _NOISE = 40  # noise in an interaction is low enough at this part of it
 _GROUPS = 8  # most groups of an attribute
+_REST = 2  # of the noise in pairs, which three times the budget of their first measurements is left to lower
 _ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
 _ROWS = (
     20_000,
@@ -168,8 +170,10 @@ class Search:
         cliques: Sequence[Clique],
         fit: Callable[[Sequence[LinearMeasurement]], _Model],
         most: float = math.inf,
-    ) -> None:
+    ) -> _Model | None:
         """Search until chance explains the set that is picked, or the budget ends; the rest of rho is left to the run.
+
+        Returns the last model: of what is known and of what was found.
 
         Parameters
         ----------
@@ -189,7 +193,7 @@ class Search:
         within = None if self._within is None else list(map(run.domain.indices, self._within))
         sets = candidate_sets(counts, run.domain.shape, self._reach.most, self._orders, within)
         if not sets:
-            return
+            return model
         candidates = Candidates(self._signs, sets, np.repeat(np.arange(len(counts)), counts))
         selector = run.table.sign_selector(self._signs, sets)
         orders = np.concatenate([np.full(len(s), s.shape[1]) for s in sets])
@@ -216,10 +220,11 @@ class Search:
             if not self._fits([*cliques, *(m.clique for m in self.followed), check.clique]):
                 continue
             is_last = not self._affords(2 * price, 2 * budget)
-            self.followed += [check, self._measured(signs, size / self._total, is_last)]
+            self.followed += [check, self._measured(signs, size / self._total, sum(noise) / _REST, is_last)]
             model = fit(self.followed)
             if run.ended(model):
                 break
+        return model
 
     def _affords(self, price: float, budget: float) -> bool:
         """Return whether a selection and a check leave as much for an interaction."""
@@ -253,16 +258,23 @@ class Search:
             if isinstance(m.query, Contrasts) and len(m.clique) == 2
         ]
 
-    def _measured(self, signs: Mapping[str, Bits], size: float, is_last: bool) -> LinearMeasurement:
+    def _measured(self, signs: Mapping[str, Bits], size: float, of_pairs: float, is_last: bool) -> LinearMeasurement:
         """Measure the interaction of a set in as many groups as leave little noise.
 
-        It gets half of what the search has left at most, or all of it where the other half would not pay for more.
+        The set counts as much as the pairs within it. Where w is its part of what is left, its noise A / sqrt(w) and
+        that of all pairs, B / sqrt(1 - w), are least at ``w = 1 / (1 + (B / A)^(2/3))``. It gets half of what the
+        search has left at most, or all of it where the other half would not pay for more.
         """
-        most = min(self._left, float(self._run.table.ledger.remaining()) / 2) / (1 if is_last else 2)
+        left = float(self._run.table.ledger.remaining())
+        most, worth = min(self._left, left / 2) / (1 if is_last else 2), math.comb(len(signs), 2)
+
+        def rho_of(cells: int) -> float:
+            noise = worth * _ABSOLUTE * self._run.stddev(left) * cells / self._total
+            return min(most, left / (1 + math.pow(of_pairs / noise, POWER)))
 
         def is_clear(count: int) -> bool:
             cells = math.prod(min(count, self._values[a].size) for a in signs)
-            return 3 * _ABSOLUTE * self._run.stddev(most) * cells <= size * self._total
+            return 3 * _ABSOLUTE * self._run.stddev(rho_of(cells)) * cells <= size * self._total
 
         count = 2
         while count < _GROUPS and is_clear(count + 1):
@@ -270,7 +282,7 @@ class Search:
         groups = {a: self._grouped(a, sign, count) for a, sign in signs.items()}
         made = math.prod(int(g.max()) + 1 for g in groups.values())
         enough = (self._run.stddev(1.0) * _NOISE * _ABSOLUTE * made / (size * self._total)) ** 2
-        rho = min(most, enough)
+        rho = min(rho_of(made), enough)
         self._left -= rho
         clique = self._run.domain.canonical(tuple(groups))
         ordered_groups = [groups[a] for a in clique]

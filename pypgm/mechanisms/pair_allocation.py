@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.mechanisms.one_way import POWER
-from pypgm.mechanisms.pair_forecasts import Asked, PairForecasts, Places
+from pypgm.mechanisms.pair_forecasts import PairForecasts, Places, Requests
 from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.strategies import is_every_cell
 from pypgm.workloads import check_listable
@@ -245,15 +245,15 @@ class PairAllocation:
         """
         pairs, more = self._within(rho, spent) if rho > 0 else (np.empty(0, np.int64), 0.0)  # nothing may be left
         while pairs.size:
-            requested, stddevs, worths = self._at(pairs, rho - more)
-            signal, noise_error = self._forecasts.of(requested, stddevs)
+            requests, stddevs, worths = self._at(pairs, rho - more)
+            signal, noise_error = self._forecasts.of(requests, stddevs)
             noise = np.square(noise_error)
             whole = math.fsum(signal)
             kept = whole / (whole + math.fsum(noise)) if signal.size else 0.0
             is_worth = (kept * noise < (2 - kept) * signal) & (kept > _KEPT)
             if is_worth.sum() == pairs.size:
-                return self._questions(requested, stddevs.tolist(), worths.tolist()), more
-            pairs = requested.pairs[is_worth]
+                return self._questions(requests, stddevs.tolist(), worths.tolist()), more
+            pairs = requests.pairs[is_worth]
         return {}, more
 
     def spared(self, questions: Mapping[Clique, Question], loss: float) -> float:
@@ -287,7 +287,7 @@ class PairAllocation:
         levels = cheapest(risks, prices, rho)
         return np.flatnonzero(levels[:-1] > 0), float(prices[-1, levels[-1]])
 
-    def _at(self, pairs: Places, rho: float) -> tuple[Asked, Array, Array]:
+    def _at(self, pairs: Places, rho: float) -> tuple[Requests, Array, Array]:
         """Return pairs at their best resolutions for equal noise, the noise of each by its worth, and that worth."""
         shapes = map(tuple, self._forecasts.sizes_of(pairs).T.tolist())
         equal = self._stddev(rho / math.fsum(contrasts_cost(self._privacy, shape) for shape in shapes))
@@ -297,11 +297,13 @@ class PairAllocation:
         parts = worths**POWER
         return best, self._unit / np.sqrt(rho * parts / math.fsum(parts * best.costs)), worths
 
-    def _questions(self, requested: Asked, stddevs: Sequence[float], worths: Sequence[float]) -> dict[Clique, Question]:
+    def _questions(
+        self, requests: Requests, stddevs: Sequence[float], worths: Sequence[float]
+    ) -> dict[Clique, Question]:
         """Return the questions to pairs, each with all resolutions that are possible at its noise."""
         questions = {}
-        for i, grouping, stddev, worth in zip(requested.pairs.tolist(), requested.ways, stddevs, worths, strict=True):
-            options, best = self._forecasts.resolutions(i, grouping, stddev)
+        for i, scheme, stddev, worth in zip(requests.pairs.tolist(), requests.schemes, stddevs, worths, strict=True):
+            options, best = self._forecasts.resolutions(i, scheme, stddev)
             questions[self._pairs[i]] = Question(options, best, stddev, worth)
         return questions
 

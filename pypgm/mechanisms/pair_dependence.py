@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,14 @@ from pypgm.privacy.counts import batches
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
+    from pypgm.queries import LinearQuery
 
     Array = NDArray[np.float64]
+
 _MEAN = 0.8  # of the standard deviation: the mean absolute value of a normal variable
 _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted to the records
 
@@ -29,22 +31,39 @@ def chances(pairs: Sequence[Clique], start: Independent) -> Array:
     """Return the total variation of each pair to be expected by chance if its attributes are independent."""
     distances = np.empty(len(pairs))
     for places, counts in start.stacked(pairs):
-        distances[places] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=1) / start.total
+        distances[places] = by_chance(counts, start.total)
     return distances
 
 
-def screened(run: Run, pairs: Sequence[Clique], start: Independent, chance: Array, rho: Fraction) -> PairScreen:
-    """Return the L1 distances of pairs from an independent model, in records, with noise; the run keeps them."""
+def by_chance(counts: Array, total: float) -> Array:
+    """Return the total variation that chance makes in tables of so many records, from expected counts of cells."""
+    return np.asarray(_CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=-1) / total)
+
+
+def noisy_distances(
+    run: Run,
+    cliques: Sequence[Clique],
+    expected: Callable[[Clique], ArrayLike],
+    rho: Fraction,
+    query: Callable[[Clique], LinearQuery | None] = lambda _: None,
+) -> tuple[Array, float]:
+    """Return the L1 distances of marginals from what is expected, in records, with noise; and its deviation."""
     scores = []
-    for first, last in batches([run.domain.size(p) for p in pairs]):
-        part = pairs[first:last]
-        # Parts of rho in proportion to their pairs: the noise is that of one screen of all.
-        distances = run.table.l1_selector(part, start.counts).screen(rho=rho * len(part) / len(pairs))
+    for first, last in batches([run.domain.size(p) for p in cliques]):
+        part = cliques[first:last]
+        # Parts of rho in proportion to their marginals: the noise is that of one screen of all.
+        distances = run.table.l1_selector(part, expected, query).screen(rho=rho * len(part) / len(cliques))
         scores.append(distances.scores)
         stddev = distances.stddev
+    return np.concatenate(scores), stddev
+
+
+def screened(run: Run, pairs: Sequence[Clique], start: Independent, chance: Array, rho: Fraction) -> PairScreen:
+    """Return the noisy distances of pairs from an independent model; the run keeps them."""
+    scores, stddev = noisy_distances(run, pairs, start.counts, rho)
     first, second = np.array([start.denoising_error(a) for a in start.shares])[_places(pairs, start)] ** 2
     known = np.sqrt(chance**2 + (first + second))
-    screen = PairScreen(tuple(pairs), np.concatenate(scores), 2 * start.total * known, stddev, start.total)
+    screen = PairScreen(tuple(pairs), scores, 2 * start.total * known, stddev, start.total)
     run.screen = screen.rounded()
     return screen
 
@@ -138,4 +157,4 @@ def dependence(screen: PairScreen, chance: Array, start: Independent) -> Depende
 def _places(pairs: Sequence[Clique], start: Independent) -> NDArray[np.int64]:
     """Return the positions of the first and of the second attributes of pairs, shape (2, pairs)."""
     place = {a: i for i, a in enumerate(start.shares)}
-    return np.asarray(np.array([[place[a], place[b]] for a, b in pairs], np.int64).T)
+    return np.array([[place[pair[i]] for pair in pairs] for i in (0, 1)], np.int64)

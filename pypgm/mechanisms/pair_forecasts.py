@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pypgm.mechanisms.resolution import Resolution, Values, Way, contrasts_cost, resolution, resolutions, ways
+from pypgm.mechanisms.resolution import Resolution, Scheme, Values, contrasts_cost, resolution, resolutions, schemes
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique
@@ -33,7 +33,7 @@ _PAIRS = 1 << 12  # ... at several noises, so many pairs
 class _Alike(NamedTuple):
     """Pairs that are grouped in one way into equally many sums: their positions, and masses of both sides' groups."""
 
-    grouping: Way
+    scheme: Scheme
     pairs: Places
     first: Array
     second: Array
@@ -52,9 +52,9 @@ class _Alike(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """Signals and residuals of ways to measure pairs, before their noise.
+    """Facts about schemes of measuring pairs, before their noise.
 
-    Both are parts of the square of each distance from independence: the signal is in the sums, the
+    Signal and residual are parts of the square of each distance from independence: the signal is in the sums, the
     residual is not.
     """
 
@@ -65,11 +65,11 @@ class _Known(NamedTuple):
     residual: Array
 
 
-class Asked(NamedTuple):
+class Requests(NamedTuple):
     """Pairs, the best way to measure each at some noise, its cost, the error from noise, and the error left."""
 
     pairs: Places
-    ways: list[Way]
+    schemes: list[Scheme]
     costs: Array
     noise_errors: Array
     left: Array
@@ -109,7 +109,7 @@ class PairForecasts:
         self._total, self._privacy, self._dependence = start.total, privacy, dependence
         self._values = [Values(shares, a in ordered) for a, shares in start.shares.items()]
         self._sizes = np.array([values.size for values in self._values])
-        self._lost = np.array([_WITHIN_RUNS if a in ordered else 1.0 for a in start.shares])
+        self._is_ordered = np.array([a in ordered for a in start.shares], dtype=bool)
         place = {a: i for i, a in enumerate(start.shares)}
         self.sides = np.array([[place[a], place[b]] for a, b in pairs], np.int64).reshape(-1, 2).T
         self._screened = dependence.places(pairs)
@@ -119,14 +119,14 @@ class PairForecasts:
         """Return the numbers of values of both attributes of some pairs, shape (2, pairs)."""
         return np.asarray(self._sizes[self.sides[:, pairs]])
 
-    def resolutions(self, pair: int, grouping: Way, stddev: float) -> tuple[list[Resolution], Resolution]:
+    def resolutions(self, pair: int, scheme: Scheme, stddev: float) -> tuple[list[Resolution], Resolution]:
         """Return the resolutions of a pair that are possible at a noise, and that of a way to group it."""
         first, second = (self._values[side[pair]] for side in self.sides)
-        best = resolution(first, second, grouping)
+        best = resolution(first, second, scheme)
         rows = self._rows(stddev, first.size * second.size)
         return resolutions(first, second, rows, max_cells=_MAX_CELLS) or [best], best
 
-    def best(self, pairs: Places, stddevs: Sequence[float]) -> list[Asked]:
+    def best(self, pairs: Places, stddevs: Sequence[float]) -> list[Requests]:
         """Return the best way to measure each pair at each noise, of those that have one."""
         looks = [list(self._looks(block, stddevs)) for block in _blocks(pairs)]
         return [_joined(parts) for parts in zip(*looks, strict=True)]
@@ -138,26 +138,26 @@ class PairForecasts:
     def _depends(self, pairs: Places) -> Dependence:
         return self._dependence.at(self._screened[pairs])
 
-    def _looks(self, pairs: Places, stddevs: Sequence[float]) -> Iterator[Asked]:
+    def _looks(self, pairs: Places, stddevs: Sequence[float]) -> Iterator[Requests]:
         """Return the best way to measure each pair at each noise: where the residual and the error are least."""
         shapes, shape_of = np.unique(self.sizes_of(pairs), axis=1, return_inverse=True)
         of_shape = [((a, b), pairs[shape_of.ravel() == k]) for k, (a, b) in enumerate(shapes.T.tolist())]
-        before, known = list[tuple[int, Way]](), None
+        before, known = list[tuple[int, Scheme]](), None
         for stddev in stddevs:
             tried = [
-                (k, grouping)
+                (k, scheme)
                 for k, ((a, b), _) in enumerate(of_shape)
-                for grouping in ways(a, b, self._rows(stddev, a * b), max_cells=_MAX_CELLS)
+                for scheme in schemes(a, b, self._rows(stddev, a * b), max_cells=_MAX_CELLS)
             ]
             if known is None or tried != before:
                 before = tried
-                known = self._known([alike for k, grouping in tried for alike in self._alike(of_shape[k][1], grouping)])
+                known = self._known([alike for k, scheme in tried for alike in self._alike(of_shape[k][1], scheme)])
             yield self._best(known, stddev)
 
-    def _best(self, known: _Known, stddev: float) -> Asked:
+    def _best(self, known: _Known, stddev: float) -> Requests:
         """Return the way to measure each pair that leaves least of its error."""
         if not known.alike:
-            return Asked(known.pairs, [], *np.empty((3, 0)))
+            return Requests(known.pairs, [], *np.empty((3, 0)))
         noise = np.full(len(known.pairs), _ABSOLUTE * stddev / self._total)
         first = np.cumsum([0, *(len(alike.pairs) for alike in known.alike)])
         noise_errors = np.concatenate([a.noise_errors(noise[: len(a.pairs)]) for a in known.alike])
@@ -169,23 +169,23 @@ class PairForecasts:
         best = ranked[np.flatnonzero(np.diff(known.pairs[ranked], prepend=-1))]
         group = np.searchsorted(first, best, side="right") - 1
         costs = np.array([contrasts_cost(self._privacy, alike.sizes) for alike in known.alike])
-        chosen = [known.alike[k].grouping for k in group.tolist()]
-        return Asked(known.pairs[best], chosen, costs[group], noise_errors[best], left[best])
+        chosen = [known.alike[k].scheme for k in group.tolist()]
+        return Requests(known.pairs[best], chosen, costs[group], noise_errors[best], left[best])
 
     def _known(self, alike: list[_Alike]) -> _Known:
         """Return what is known of ways to measure pairs, whatever the noise."""
         pairs = np.concatenate([np.empty(0, np.int64), *(a.pairs for a in alike)])
-        whole = np.repeat([a.grouping.name == "cells" for a in alike], [len(a.pairs) for a in alike])
+        whole = np.repeat([a.scheme.name == "cells" for a in alike], [len(a.pairs) for a in alike])
         part = np.concatenate([np.empty(0), *map(self._part, alike)])
         dependence = self._depends(pairs)
         return _Known(alike, pairs, dependence, *dependence.split(part[:, None], whole[:, None].astype(bool)))
 
-    def _alike(self, pairs: Places, grouping: Way) -> list[_Alike]:
+    def _alike(self, pairs: Places, scheme: Scheme) -> list[_Alike]:
         """Return pairs of one shape, grouped in a way, in classes with equally many sums; those that have sense."""
         sides = self.sides[:, pairs].tolist()
         masses = [
             {a: self._values[a].groups(count)[1] for a in set(side)}
-            for side, count in zip(sides, grouping.counts, strict=True)
+            for side, count in zip(sides, scheme.counts, strict=True)
         ]
         of_sizes: dict[tuple[int, int], list[int]] = {}
         for i, (a, b) in enumerate(zip(*sides, strict=True)):
@@ -193,23 +193,23 @@ class PairForecasts:
         cells = self._values[sides[0][0]].size * self._values[sides[1][0]].size
         classes = []
         for sizes, some in of_sizes.items():
-            if grouping.has_sense(sizes, cells):
+            if scheme.has_sense(sizes, cells):
                 first, second = (np.array([of[side[i]] for i in some]) for side, of in zip(sides, masses, strict=True))
-                classes.append(_Alike(grouping, pairs[some], first, second))
+                classes.append(_Alike(scheme, pairs[some], first, second))
         return classes
 
-    def of(self, requested: Asked, stddevs: Array) -> tuple[Array, Array]:
+    def of(self, requests: Requests, stddevs: Array) -> tuple[Array, Array]:
         """Return the mean squared signal of each pair, and the error from noise."""
         signal, noise_error = np.empty((2, len(stddevs)))
         place_of = np.full(len(self.errors), -1)
-        place_of[requested.pairs] = np.arange(requested.pairs.size)
-        of_way: dict[tuple[Way, int, int], list[int]] = {}
-        sizes = self.sizes_of(requested.pairs).T.tolist()
-        for pair, grouping, (a, b) in zip(requested.pairs.tolist(), requested.ways, sizes, strict=True):
-            of_way.setdefault((grouping, a, b), []).append(pair)
-        for (grouping, *_), every in of_way.items():
+        place_of[requests.pairs] = np.arange(requests.pairs.size)
+        of_scheme: dict[tuple[Scheme, int, int], list[int]] = {}
+        sizes = self.sizes_of(requests.pairs).T.tolist()
+        for pair, scheme, (a, b) in zip(requests.pairs.tolist(), requests.schemes, sizes, strict=True):
+            of_scheme.setdefault((scheme, a, b), []).append(pair)
+        for (scheme, *_), every in of_scheme.items():
             for block in _blocks(np.array(every)):
-                known = self._known(self._alike(block, grouping))
+                known = self._known(self._alike(block, scheme))
                 at = place_of[known.pairs]
                 noise = _ABSOLUTE * stddevs[at] / self._total
                 ends = np.cumsum([len(a.pairs) for a in known.alike])[:-1]
@@ -219,11 +219,26 @@ class PairForecasts:
         return signal, noise_error
 
     def _part(self, alike: _Alike) -> Array:
-        """Return the share of the squared dependence seen in sums: their degrees of freedom, with more for runs."""
-        part = np.ones(len(alike.pairs))
-        for side, groups in zip(self.sides[:, alike.pairs], alike.sizes, strict=True):
-            part *= 1 - self._lost[side] * (1 - (groups - 1) / (self._sizes[side] - 1))
-        return part
+        sides = self.sides[:, alike.pairs]
+        return share_seen(alike.sizes, self._sizes[sides], self._is_ordered[sides])
+
+
+def share_seen(groups: Sequence[int], sizes: ArrayLike, is_ordered: ArrayLike) -> Array:
+    """Return the share of the squared dependence seen in sums: their degrees of freedom, with more for runs.
+
+    Parameters
+    ----------
+    groups : sequence of int
+        Number of groups of each attribute.
+    sizes : array_like of int, shape (attributes, ...)
+        Number of values of each, of one or more marginals.
+    is_ordered : array_like of bool, shape (attributes, ...)
+        Whether its neighbouring codes are alike.
+    """
+    part = np.ones(np.shape(sizes)[1:])
+    for count, size, in_runs in zip(groups, np.asarray(sizes), np.asarray(is_ordered), strict=True):
+        part *= 1 - np.where(in_runs, _WITHIN_RUNS, 1.0) * (1 - (count - 1) / (size - 1))
+    return part
 
 
 def _blocks(pairs: Places) -> list[Places]:
@@ -231,7 +246,7 @@ def _blocks(pairs: Places) -> list[Places]:
     return [pairs[k : k + _PAIRS] for k in range(0, len(pairs), _PAIRS)]
 
 
-def _joined(parts: Sequence[Asked]) -> Asked:
+def _joined(parts: Sequence[Requests]) -> Requests:
     """Return several answers as one."""
-    pairs, ways, *numbers = zip(*parts, strict=True)
-    return Asked(np.concatenate(pairs), list(itertools.chain.from_iterable(ways)), *map(np.concatenate, numbers))
+    pairs, schemes, *numbers = zip(*parts, strict=True)
+    return Requests(np.concatenate(pairs), list(itertools.chain.from_iterable(schemes)), *map(np.concatenate, numbers))

@@ -102,7 +102,7 @@ class Resolution:
         """Return the contrasts of the sums, or the sums if that query is too large."""
         if not _has_contrasts(self.sizes):
             return self.query
-        return _contrasts(self.sizes) if self.name == "cells" else Contrasts(self.sizes, self.groups)
+        return whole_contrasts(self.sizes) if self.name == "cells" else Contrasts(self.sizes, self.groups)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -110,20 +110,20 @@ def contrasts_cost(privacy: Privacy, sizes: tuple[int, ...]) -> float:
     """Return the cost of a group table's contrasts, as a share of the cost of its sums, for the same noise."""
     if not _has_contrasts(sizes):
         return 1.0
-    contrasts = _contrasts(sizes)
+    contrasts = whole_contrasts(sizes)
     gain = contrasts.squared_singular_value
     return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))
 
 
-_contrasts = lru_cache(maxsize=1 << 12)(Contrasts)  # one for all pairs of these sizes, whose caches they share
+whole_contrasts = lru_cache(maxsize=1 << 12)(Contrasts)  # one for all pairs of these sizes, whose caches they share
 
 
 def _has_contrasts(sizes: Sequence[int]) -> bool:
     return math.prod(n - 1 for n in sizes) < ENTRY_LIMIT
 
 
-class Way(NamedTuple):
-    """Grouping of a pair of any attributes: the name of a `Resolution`, and about how many groups each has."""
+class Scheme(NamedTuple):
+    """A scheme of grouping any pair: the name of a `Resolution`, and about how many groups each attribute has."""
 
     name: str
     counts: tuple[float, float]
@@ -133,11 +133,11 @@ class Way(NamedTuple):
         return min(sizes) > 1 and (self.name == "cells" or math.prod(sizes) < cells)
 
 
-def ways(first: int, second: int, rows: float, *, max_cells: float = math.inf) -> list[Way]:
+def schemes(first: int, second: int, rows: float, *, max_cells: float = math.inf) -> list[Scheme]:
     """Return the ways to group a pair of attributes with so many values: see `resolutions`."""
     cells = first * second
     rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
-    each = [Way("cells", (first, second))] if cells <= max_cells else []
+    each = [Scheme("cells", (first, second))] if cells <= max_cells else []
     return each + (_shapes(first, second, rows) if cells > rows else [])
 
 
@@ -156,27 +156,27 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
         Largest number of cells that are measured one by one; a larger pair has at most about half as many groups.
     """
     candidates = [
-        (grouping, resolution(first, second, grouping))
-        for grouping in ways(first.size, second.size, rows, max_cells=max_cells)
+        (scheme, resolution(first, second, scheme))
+        for scheme in schemes(first.size, second.size, rows, max_cells=max_cells)
     ]
-    return [r for grouping, r in candidates if grouping.has_sense(r.sizes, first.size * second.size)]
+    return [r for scheme, r in candidates if scheme.has_sense(r.sizes, first.size * second.size)]
 
 
-def resolution(first: Values, second: Values, grouping: Way) -> Resolution:
+def resolution(first: Values, second: Values, scheme: Scheme) -> Resolution:
     """Return the resolution of a pair that is grouped in a way."""
-    (of_first, masses), (of_second, other_masses) = map(Values.groups, (first, second), grouping.counts)
-    return Resolution(grouping.name, (of_first, of_second), (masses, other_masses))
+    (of_first, masses), (of_second, other_masses) = map(Values.groups, (first, second), scheme.counts)
+    return Resolution(scheme.name, (of_first, of_second), (masses, other_masses))
 
 
-def _shapes(first: int, second: int, rows: float) -> list[Way]:
+def _shapes(first: int, second: int, rows: float) -> list[Scheme]:
     """Return the ways to try: about equally many groups of both attributes, or all values of one."""
     side = math.sqrt(rows)
     both = (rows / second, second) if second < side else (first, rows / first) if first < side else (side, side)
-    shapes = [Way("groups", both)]
+    shapes = [Scheme("groups", both)]
     if second >= side and rows / second >= 1.9:
-        shapes.append(Way("second", (rows / second, second)))
+        shapes.append(Scheme("second", (rows / second, second)))
     if first >= side and rows / first >= 1.9:
-        shapes.append(Way("first", (first, rows / first)))
+        shapes.append(Scheme("first", (first, rows / first)))
     return shapes
 
 

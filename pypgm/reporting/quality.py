@@ -197,7 +197,7 @@ def quality_of(
     with Clock("how good it is", progress=progress) as clock:
         draws = _TABLES if seconds <= _QUICK else _SLOW_TABLES
         simulation = Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock)
-        expected = expectation(simulation if known is None else known.with_knowledge(simulation))
+        expected = expectation(simulation if known is None else known.informed(simulation))
     mean = expected.distances.mean(axis=0).tolist()
     entries = zip(looked_at, expected.rest_on, expected.answers, mean, strict=True)
     return Quality(

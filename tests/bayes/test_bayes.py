@@ -20,6 +20,7 @@ from pypgm import Dataset, Domain, Factor, ImpossibleEvidenceError, ModelTooLarg
 from pypgm.bayes import BayesianNetwork
 from pypgm.bayes.batch import posteriors
 from pypgm.bayes.checks import NetworkError
+from pypgm.bayes.sampling import draw_rows
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # sums of a few thousand products of doubles
 
@@ -530,6 +531,19 @@ def test_records_given_evidence_are_records_of_the_domain(net, data):
         assert (net.log_likelihood(records) > -np.inf).all()
         for a, likelihood in likelihoods.items() if evidence else ():
             assert likelihood[records[a]].all()
+
+
+@given(networks(), st.integers(0, 99))
+def test_a_single_record_is_drawn_as_many_are(net, seed):
+    rng, drawn = np.random.default_rng(seed), {}
+    for a in net._order:
+        table = net.tables[a].values
+        row = np.ravel_multi_index([drawn[p] for p in net.parents[a]] or [[0]], table.shape[:-1] or (1,))
+        drawn[a] = draw_rows(table.reshape(-1, table.shape[-1]), row, rng)
+    one = net.sample(1, seed)
+    assert {a: (codes.tolist(), codes.dtype) for a, codes in one.columns.items()} == {
+        a: (drawn[a].tolist(), drawn[a].dtype) for a in net.domain
+    }
 
 
 def test_records_of_the_network_itself(data_dir):

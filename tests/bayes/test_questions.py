@@ -17,7 +17,7 @@ from pypgm.bayes import (
     mutual_information,
     sensitivity,
 )
-from pypgm.errors import ImpossibleEvidenceError
+from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 
 SEEDS = range(6)
 
@@ -141,6 +141,14 @@ def test_explanations_are_the_largest_cells(seed):
         found = explanations(net, 4, evidence, ("d", "b"))
         assert [list(values) for values, _ in found] == [["d", "b"]] * len(found)
         assert np.exp([log for _, log in found]) == pytest.approx(few[:4], rel=1e-9)
+
+
+def test_more_explanations_than_fit_are_refused_at_once():
+    names = [f"x{i}" for i in range(60)]
+    net = BayesianNetwork(dict.fromkeys(names, 2), [], {a: [0.4, 0.6] for a in names})
+    with pytest.raises(ModelTooLargeError, match=r"1000000000000000 explanations.*ask for fewer"):
+        explanations(net, 10**15)
+    assert len(explanations(net, 10**15, targets=("x3", "x5"))) == 4
 
 
 def test_unsuitable_questions_are_refused():

@@ -249,5 +249,7 @@ def test_unsuitable_records_are_refused():
         with pytest.raises(ValueError, match=r"column|record"):
             learn_structure(data, domain=domain)
     wide = Domain([f"x{i}" for i in range(21)], [2] * 21)
+    with pytest.raises(ModelTooLargeError, match=r"'b' has 1e\+90 values"):
+        learn_structure(Dataset({"a": [0, 1], "b": [0, 1]}, Domain({"a": 2, "b": 10**90})))
     with pytest.raises(ModelTooLargeError, match="hill_climbing"):
         learn_structure({a: [0, 1] for a in wide}, "exact", domain=wide)

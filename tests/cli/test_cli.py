@@ -588,3 +588,14 @@ def test_the_next_command_reads_the_table_as_the_last_one_did(folder, monkeypatc
     assert cli.main(command) == 0
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("next")]
     assert cli.main(shlex.split(line)[2:]) == 0
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_process_of_the_command_sets_its_modules_apart_and_collects_garbage_again(own):
+    given = "" if own else "sys.argv[1:]"
+    script = (
+        "import gc, sys; from pypgm.cli import main\n"
+        f"try: main({given})\nexcept SystemExit: pass\nprint(gc.isenabled(), gc.get_freeze_count() > 10_000)"
+    )
+    process = subprocess.run([sys.executable, "-c", script, "--version"], capture_output=True, text=True, check=True)
+    assert process.stdout.splitlines()[-1] == f"True {own}"

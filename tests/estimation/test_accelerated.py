@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pypgm
-from pypgm import Domain, LinearMeasurement
+from pypgm import Domain, Factor, LinearMeasurement
 from pypgm.estimation import accelerated
 from pypgm.estimation.independence import _one_ways as one_ways
 from pypgm.estimation.independence import independent_potentials
@@ -20,7 +20,7 @@ from pypgm.estimation.methods import METHODS
 from pypgm.estimation.steps import Pace
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.models._estimate import estimated
-from pypgm.queries import Partition
+from pypgm.queries import Matrix, Partition
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 6, "d": 3})
 WIDE = Domain({"a": 12, "b": 10, "c": 15, "d": 8})
@@ -255,6 +255,23 @@ def test_the_start_spreads_a_group_over_its_cells_and_floors_what_came_out_negat
     shares = pypgm.marginals(start, 1.0)["a"].values
     np.testing.assert_allclose(shares[:3], shares[0], rtol=1e-12)
     assert 0 < shares[3] < 0.1 * shares[0]
+
+
+@pytest.mark.parametrize(("shape", "seed"), [((1,), 0), ((6,), 1), ((4, 5), 2), ((3, 4, 2), 3)])
+def test_the_start_from_one_answer_is_the_normal_distribution_that_it_leaves(shape, seed):
+    """Cells are independent a priori, of the deviation of the total: the posterior, written with matrices."""
+    rng, domain, total, stddev = np.random.default_rng(seed), Domain([*"abc"[: len(shape)]], shape), 50.0, 7.0
+    n = domain.size()
+    row = rng.integers(-2, 5, (1, n))
+    row[0, 0] = 3
+    measured = LinearMeasurement([200.0], domain.attributes, stddev, Matrix(row))
+    precision = row.T @ row / stddev**2 + np.eye(n) / total**2
+    mean = np.linalg.solve(precision, row[0] * 200 / stddev**2 + np.full(n, total / n) / total**2)
+    for attribute, counts, variances in one_ways(domain, measured, total):
+        sums = np.array([Factor(domain, cell).project(attribute).values for cell in np.eye(n)]).T
+        each = np.diag(sums @ np.linalg.inv(precision) @ sums.T)
+        assert counts == pytest.approx(sums @ mean)
+        assert variances == pytest.approx(0.5 * (each + each.mean()))
 
 
 @pytest.mark.parametrize("shape", [(6,), (4, 5), (3, 4, 2)])

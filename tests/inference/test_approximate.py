@@ -236,7 +236,7 @@ def test_a_network_and_a_field_too_wide_are_answered_by_name():
 
 
 def test_a_grid_too_wide_names_an_oracle_that_answers():
-    field = ising(25)
+    field = ising(30)
     with pytest.raises(ModelTooLargeError, match='oracle="region_graph"'):
         field.marginals()
     found = field.approximation()
@@ -360,6 +360,22 @@ def test_a_limit_of_memory_is_one_of_exact_answers():
         field.approximation(oracle="exact", max_bytes=100)
     assert field.approximation(oracle="exact", max_bytes=1e6).oracle == "exact"
     assert field.approximation(max_bytes=1e6).oracle == "exact"
+
+
+def test_the_best_values_are_found_where_no_bound_proves_it(monkeypatch):
+    """Strong couplings of random signs between all attributes, of which all joint values can be tried."""
+    monkeypatch.setattr(approximate, "_BUCKET_CELLS", (8,))
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(12)]
+    pairs = list(itertools.combinations(names, 2))
+    for _ in range(6):
+        values = [np.outer(x, [1, -1]).ravel() for x in rng.normal(size=(len(pairs), 2)) * 2]
+        potentials = CliqueVector(Domain(names, [2] * 12), pairs, np.concatenate(values))
+        codes, log_weight, bound = best_found(potentials)
+        table = reference.log_joint(potentials)
+        assert log_weight == pytest.approx(table.max())
+        assert table[tuple(codes)] == pytest.approx(log_weight)
+        assert bound > log_weight
 
 
 @pytest.mark.parametrize(("name", "worst"), [("Grids_14", 0.05), ("Promedus_34", 0.05), ("CSP_12", 0.06)])

@@ -38,6 +38,12 @@ def picks(release):
     return [line for line in release.ledger.lines if "sets of signs" in line.on]
 
 
+@pytest.fixture
+def no_bulk(monkeypatch):
+    """Leave all that the search does to the pairs."""
+    monkeypatch.setattr("pypgm.mechanisms._wide.spared", lambda *_, **__: None)
+
+
 def larger(release):
     return {m.clique for m in release.measurements if len(m.clique) > 2}
 
@@ -100,6 +106,7 @@ def test_with_few_records_no_search_is_made(epsilon):
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1, 10])
+@pytest.mark.usefixtures("no_bulk")
 def test_where_there_is_nothing_little_is_spent_and_nothing_followed(epsilon):
     rng = np.random.default_rng(5)
     base = rng.integers(0, 4, 8000)
@@ -114,6 +121,7 @@ def test_where_there_is_nothing_little_is_spent_and_nothing_followed(epsilon):
     assert release.ledger.spent() <= limit
 
 
+@pytest.mark.usefixtures("no_bulk")
 def test_the_sum_of_a_set_that_chance_explains_is_released_and_not_followed():
     data = parity(8000, 3)
     shuffled = pypgm.Dataset(
@@ -151,6 +159,7 @@ class Counted:
         return self._data.count(cliques, n_threads)
 
 
+@pytest.mark.usefixtures("no_bulk")
 def test_a_table_of_counts_is_not_searched():
     table = PrivateTable(Counted(parity(20_000, 3)), Privacy(), pypgm.Ledger(Budget(epsilon=1, delta="1e-9")))
     release = wide(table)
@@ -158,6 +167,7 @@ def test_a_table_of_counts_is_not_searched():
     assert not larger(release)
 
 
+@pytest.mark.usefixtures("no_bulk")
 def test_what_does_not_fit_in_memory_is_not_asked(monkeypatch):
     data = parity(20_000, 4)
     monkeypatch.setattr(interactions.Search, "_fits", lambda *_: False)

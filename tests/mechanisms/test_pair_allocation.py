@@ -187,8 +187,8 @@ def test_pairs_of_any_shapes_side_by_side_are_forecast_as_each_alone(seed):
         assert best.pairs.tolist() == list(range(len(pairs)))
         signal, noise_errors = forecasts.of(best, np.full(len(pairs), stddev))
         np.testing.assert_allclose(noise_errors, best.noise_errors, rtol=1e-12)
-        for i, way in enumerate(best.ways):
-            options, chosen = forecasts.resolutions(i, way, stddev)
+        for i, scheme in enumerate(best.schemes):
+            options, chosen = forecasts.resolutions(i, scheme, stddev)
             alone, noise, left = _forecast_alone(start, ordered, pairs[i], found[pairs[i]], stddev)
             assert chosen.name in {r.name for r in options}
             assert (chosen.name, chosen.sizes) == (alone.name, alone.sizes)

@@ -62,7 +62,7 @@ def test_the_whole_budget_is_spent_and_no_more(privacy, rho):
         assert len(release.ledger.lines) == len(release.measurements) + len([*selections, *screens, *picks])
         assert len(selections) <= 3
         if privacy.total_is_public or rho != "1/10000":  # a number that is noise alone may promise much of a screen
-            assert len(screens) == (rho != "1/10000")
+            assert len(screens) in (range(1, 3) if rho != "1/10000" else [0])  # of pairs, then of triples
         if privacy.total_is_public:
             assert release.model.total == data.n_records
 

@@ -64,7 +64,7 @@ MUTANTS = {
     )(
         "X.append(distances.scores)",
         "exact = run.table._PrivateTable__data\n"
-        "X.append(np.array([np.abs(exact.project(p).datavector() - start.counts(p)).sum() for p in part]))",
+        "X.append(np.array([np.abs(exact.project(p).datavector() - expected(p)).sum() for p in part]))",
     ),
     "pairs are measured for the budget of all steps": at("mechanisms._screen:screen", screened_pairs, "overspent")(
         "X = run.table.measure_many(Y, rho=left, weights=Z)",

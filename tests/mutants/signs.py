@@ -44,10 +44,30 @@ MUTANTS = {
         "_Expected(X, Y, type('', (), {'synthetic_data': lambda _, rows, rng: "
         "getattr(run.table, '_PrivateTable__data')})(), self._reach.rows)",
     ),
+    "what pairs spare for a search follows from the records": at(
+        "mechanisms.interactions:Search.go", searching, "path depends on the data"
+    )("max(most, X)", "max(most, X) * (len(getattr(run.table, '_PrivateTable__data')) % 2)"),
     "the sum of a picked set is measured for the budget of all steps": at(
         "mechanisms.interactions:Search._ask", searching, "overspent"
     )(
         "self._run.table.measure(X, Y, rho=Z)",
         f"(lambda table: {UNCHARGED})(self._run.table).measure(X, Y, rho=self._run.rho)",
     ),
+    "the screen of triples is charged to another ledger": at(
+        "mechanisms.triples:Triples._screened", searching, "overspent"
+    )(
+        "noisy_distances(self._run, X, Y, rho, Z)",
+        "(lambda table: noisy_distances(type('', (), {'domain': self._run.domain, "
+        f"'table': {UNCHARGED}}}), X, Y, self._run.rho, Z))(self._run.table)",
+    ),
+    "triples are compared with the records themselves": at(
+        "mechanisms.triples:Triples.measured", searching, "path depends on the data"
+    )("model.project_many(self.cliques)", "map(getattr(self._run.table, '_PrivateTable__data').project, self.cliques)"),
+    "triples are measured for the whole budget": at("mechanisms.triples:Triples.measured", searching, "overspent")(
+        "self._run.table.measure_many(X, Y, rho=Z, weights=costs)",
+        f"(lambda table: {UNCHARGED})(self._run.table).measure_many(X, Y, rho=self._run.rho, weights=costs)",
+    ),
+    "what pairs can spare follows from the records": at(
+        "mechanisms.triples:spared", searching, "path depends on the data"
+    )("model.project_many(pairs)", "map(getattr(run.table, '_PrivateTable__data').project, pairs)"),
 }
