@@ -18,7 +18,7 @@ from pypgm.data import Categorical, Integer
 from pypgm.reporting import drawings
 from pypgm.reporting.audited import AuditReport, write_audit
 from pypgm.reporting.facts import Facts, Losses
-from pypgm.reporting.quality import quality_of, rounded
+from pypgm.reporting.quality import rounded
 from pypgm.reporting.words import records_text
 
 pytest.importorskip("jinja2")
@@ -106,7 +106,7 @@ def test_counts_that_are_mostly_noise_are_told_of_columns_and_of_pairs(tmp_path)
     told = re.search(
         r"a count below about ([\d,]+) records of one column, or ([\d,]+) of two columns together", page.text
     )
-    quality = quality_of(release.model)
+    quality = Facts(release).quality
     for size, text in zip((1, 2), told.groups(), strict=True):
         cliques = [c for c in quality.errors if len(c) == size]
         counts, errors = (
