@@ -13,7 +13,6 @@ trees that learn the target from them on the test, and seconds of the processor;
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from baselines import generator, private_evolution, residuals
-from harness import print_table, random_cliques, table, timed, total_variation
+from harness import print_table, random_cliques, resumed, table, timed, total_variation
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
@@ -204,23 +203,16 @@ def main() -> None:
     parser.add_argument("--epsilons", default="1")
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--show", action="store_true")
-    asked = parser.parse_args()
-    runs = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
-    done = {(one["table"], one["how"], one["epsilon"], one["seed"]) for one in runs}
+    given = parser.parse_args()
     warnings.simplefilter("ignore")  # releases without room for their workload say so
     wanted = (
-        (name, how, epsilon, int(seed))
-        for name in asked.tables.split(",")
-        for epsilon in asked.epsilons.split(",")
-        for how in asked.mechanisms.split(",")
-        for seed in asked.seeds.split(",")
+        {"table": name, "how": how, "epsilon": epsilon, "seed": int(seed)}
+        for name in given.tables.split(",")
+        for epsilon in given.epsilons.split(",")
+        for how in given.mechanisms.split(",")
+        for seed in given.seeds.split(",")
     )
-    for run in () if asked.show else wanted:
-        if run not in done:
-            named = dict(zip(("table", "how", "epsilon", "seed"), run, strict=True))
-            runs.append({**named, **measured(*run)})
-            with asked.results.open("a") as file:
-                file.write(json.dumps(runs[-1]) + "\n")
+    runs = resumed(given.results, () if given.show else wanted, measured)
     print_table({"table, epsilon, method": "", **FIGURES}, rows(runs))
 
 

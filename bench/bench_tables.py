@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import check_spent, network_file, random_cliques, table, timed
+from harness import check_spent, network_file, random_cliques, resumed, table, timed
 
 import pypgm
 from pypgm import Dataset, Domain
@@ -82,6 +82,7 @@ MADE_UP: dict[str, Callable[[np.random.Generator], Columns]] = {
 TABLES = ["titanic", *MADE_UP, "asia", "alarm", "stroke", "loans", "adult", "msnbc", "fire"]
 
 
+@lru_cache(maxsize=1)
 def read(name: str) -> Dataset:
     """Return a table of the folder or a made-up one, or records of a network."""
     if name in MADE_UP:
@@ -94,8 +95,9 @@ def read(name: str) -> Dataset:
     return Dataset({a: np.asarray(data.columns[a])[: _N_RECORDS.get(name)] for a in kept}, data.domain.project(kept))
 
 
-def measured(data: Dataset, mechanism: str, epsilon: str, seed: int) -> dict[str, float]:
-    """Return the errors of a release, and its seconds."""
+def measured(of: str, mechanism: str, epsilon: str, seed: int) -> dict[str, float]:
+    """Return the errors of a release of a table, and its seconds."""
+    data = read(of)
     every = list(itertools.combinations(data.domain, 2))
     pairs = every if len(every) <= _PAIRS else random_cliques(data.domain, _PAIRS)
     singles = [(a,) for a in data.domain]
@@ -145,20 +147,15 @@ def main() -> None:
         parser.add_argument(f"--{name}", default=",".join(default))
     parser.add_argument("--seeds", default="0,1,2,3,4")
     given = parser.parse_args()
-    runs = [json.loads(line) for line in given.results.read_text().splitlines()] if given.results.exists() else []
     if given.show:
-        show(runs)
+        show(resumed(given.results, (), measured))
         return
-    done = {(one["table"], one["mechanism"], one["epsilon"], one["seed"]) for one in runs}
-    for name in given.tables.split(","):
-        data = read(name)
-        wanted = (given.epsilons.split(","), given.mechanisms.split(","), map(int, given.seeds.split(",")))
-        for epsilon, mechanism, seed in itertools.product(*wanted):
-            key = {"table": name, "mechanism": mechanism, "epsilon": epsilon, "seed": seed}
-            if tuple(key[k] for k in ("table", "mechanism", "epsilon", "seed")) not in done:
-                line = json.dumps(key | measured(data, mechanism, epsilon, seed))
-                with given.results.open("a") as file:  # a line at a time: a stop loses no more than one run
-                    file.write(line + "\n")
+    lists = (given.tables.split(","), given.epsilons.split(","), given.mechanisms.split(","), given.seeds.split(","))
+    wanted = (
+        {"table": name, "mechanism": mechanism, "epsilon": epsilon, "seed": int(seed)}
+        for name, epsilon, mechanism, seed in itertools.product(*lists)
+    )
+    resumed(given.results, wanted, measured)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from bench_interactions import auc
-from harness import check_spent, data_folder, print_table, random_cliques, table, timed, total_variation
+from harness import check_spent, data_folder, print_table, random_cliques, resumed, table, timed, total_variation
 from numpy.typing import NDArray
 from sklearn import datasets
 
@@ -204,18 +204,14 @@ def main() -> None:
     parser.add_argument("--epsilons", default=".1,1,10")
     parser.add_argument("--seeds", default="0,1")
     parser.add_argument("--show", action="store_true")
-    asked = parser.parse_args()
-    runs = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
-    done = {(one["table"], one["how"], one["epsilon"], one["seed"]) for one in runs}
+    given = parser.parse_args()
     warnings.simplefilter("ignore")  # releases whose answers are all noise say so
-    lists = (asked.seeds.split(","), asked.tables.split(";"), asked.epsilons.split(","), asked.mechanisms.split(","))
-    for seed, name, epsilon, how in itertools.product(*lists) if not asked.show else ():
-        run = (name, how, epsilon, int(seed))
-        if run not in done:
-            named = dict(zip(("table", "how", "epsilon", "seed"), run, strict=True))
-            runs.append({**named, **measured(*run)})
-            with asked.results.open("a") as file:
-                file.write(json.dumps(runs[-1]) + "\n")
+    lists = (given.seeds.split(","), given.tables.split(";"), given.epsilons.split(","), given.mechanisms.split(","))
+    wanted = (
+        {"table": name, "how": how, "epsilon": epsilon, "seed": int(seed)}
+        for seed, name, epsilon, how in itertools.product(*lists)
+    )
+    runs = resumed(given.results, () if given.show else wanted, measured)
     print_table(
         {"table, epsilon, method": "", "auc": ".3f", "pairs": ".2f", "singles": ".2f", "seconds": ".1f"}, rows(runs)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import statistics
 import sys
@@ -46,6 +47,22 @@ def random_cliques(domain: pypgm.Domain, count: int, width: int = 2) -> list[Cli
     every = list(itertools.combinations(domain.attributes, width))
     chosen = np.random.RandomState(0).choice(len(every), min(count, len(every)), replace=False)
     return [every[i] for i in chosen]
+
+
+def resumed(
+    results: Path, wanted: Iterable[Mapping[str, Any]], measured: Callable[..., Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the runs of a file of JSON lines, after adding those of the wanted keys that it lacks.
+
+    The values of a key, in their order, are the arguments of `measured`.
+    """
+    runs = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    for key in wanted:
+        if not any(key.items() <= run.items() for run in runs):
+            runs.append({**key, **measured(*key.values())})
+            with results.open("a") as file:  # a line at a time: a stop loses no more than one run
+                file.write(json.dumps(runs[-1]) + "\n")
+    return runs
 
 
 def binary(attributes: int, n: int = 5_000) -> pypgm.Dataset:

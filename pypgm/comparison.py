@@ -49,7 +49,7 @@ def compare(
     Returns
     -------
     ComparedTables
-        ``.score``, ``.columns``, ``.pairs``, ``.report_html(path)``, ``.sdmetrics()``; for whom the table belongs to.
+        ``.score``, ``.columns``, ``.pairs``, ``.report_html(path)``, ``.sdmetrics()``; only for the owner of the table.
 
     Raises
     ------

@@ -7,13 +7,14 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from pypgm._base.clock import now
+from pypgm._base.constraints import AtLeast
 from pypgm._base.html import Shown
-from pypgm._base.numeric import checked_integer
+from pypgm._base.signatures import checked
 from pypgm._base.terminal import escaped
 from pypgm.data import Dataset, Schema
 from pypgm.data.columns.derived_images import read_names
@@ -45,6 +46,7 @@ _TABLES = ((-0.75, 2.0), (-0.25, 0.5))
 _ATTRIBUTES = 300  # at most, evenly spaced among all, that pairs are of
 _PAIRS = 100  # pairs that the error is computed from
 _CELLS = 10**6  # of a pair that the error is computed from
+_MOST_RECORDS = 10**13  # selectors take estimates that sum to less than 2^44
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ class Plan(Shown):
         return f"expected error of pairs: {low} to {high} percentage points, {middle} in the middle"
 
 
+@checked()
 def plan(
     mechanism: str,
     domain: Domain | Schema | Dataset,
@@ -151,7 +154,7 @@ def plan(
     budget: Budget | None = None,
     workload: WorkloadLike | None = None,
     targets: str | Sequence[str] = (),
-    n_records: int = 10_000,
+    n_records: Annotated[int, AtLeast(1, below=_MOST_RECORDS)] = 10_000,
     neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
 ) -> Plan:
@@ -187,7 +190,7 @@ def plan(
     ------
     ValueError
         If there is no such mechanism, it takes no workload, no targets or no such budget, a target is unknown or
-        repeated, or the number is not positive.
+        repeated, or the number is not positive or is 10^13 or more.
     ModelTooLargeError
         If its estimate would not fit.
 
@@ -203,7 +206,6 @@ def plan(
     """
     from pypgm.mechanisms.tables import mechanism_named  # that package has this function
 
-    n_records = checked_integer("n_records", n_records, 1)
     schema = domain if isinstance(domain, Schema) else None
     domain = domain.domain if isinstance(domain, Schema | Dataset) else domain
     check_domain(domain)

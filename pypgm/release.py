@@ -943,7 +943,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Rel
     """Read a saved release or model.
 
     A file may come from anybody: its unpacked size is known beforehand, nothing in it is run, and one that contradicts
-    itself is refused. A whole file says nothing about who made it.
+    itself is refused. That a file is intact says nothing about who made it.
 
     Parameters
     ----------

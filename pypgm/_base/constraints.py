@@ -86,6 +86,8 @@ class Constraint:
         if self.kind is int:
             assert isinstance(self.bound, AtLeast)
             whole = checked_integer(name, value, self.bound.least)
+            if whole >= below:
+                raise ValueError(f"{name} must be below {below:g}, got {shown(whole)}")
             return whole if self.bound.most is None else min(whole, self.bound.most)
         number = checked_real(name, value, zero=zero, infinite=isinstance(self.bound, Positive) and self.bound.infinite)
         if not (number < below or below == math.inf):

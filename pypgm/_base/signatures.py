@@ -105,7 +105,7 @@ def checked(options: type = _NoOptions, defaults: Mapping[str, object] | None = 
 
         @functools.wraps(function)
         def called(*arguments: object, **given: object) -> object:
-            if filled and not given.keys() <= names:
+            if not given.keys() <= names:
                 further = {name: value for name, value in given.items() if name not in known}
                 split_options(function.__name__, further, options, names=known)
             for name, value in given.items():

@@ -14,6 +14,7 @@ _PHRASES = {
     "a schema names the column by person=": 'a schema names the column by "person"',
     "state records_per_person=": 'state "records_per_person": ',
     "state records_per_person without": 'state "records_per_person" without',
+    "n_records must": "--records must",
     ", or max_bytes": "",
     "; pass max_bytes": "",
 }

@@ -53,7 +53,7 @@ class Dataset(Shown):
         of another has them as long as it gets the other's schema:
         ``Dataset(columns, data.domain, schema=data.schema)``, with ``persons=data.persons[rows]`` if it names a person.
     persons : sequence of length n_records, or mapping of str to sequence, optional
-        Who each record is of, where the schema names a person: the values of the column it names, or of several by
+        The person of each record, where the schema names a person: the values of the column it names, or of several by
         their names, or `persons` of another table. Without them no private release is made by such a schema.
 
     Attributes
@@ -66,8 +66,7 @@ class Dataset(Shown):
     ValueError
         If a column is missing, unknown, of another length or not one-dimensional, or a code or weight lies outside its
         range; the schema is of another domain; or persons come without a schema that names one, or are not one for each
-        record. The message names the column, the row (the first is 0) and the range,
-        never the value.
+        record. The message names the column, the row (the first is 0) and the range, never the value.
     TypeError
         If a column does not hold integers.
 
@@ -161,8 +160,8 @@ class Dataset(Shown):
     def to_frame(self, library: Library = "pandas", *, value: str = "weight") -> Frame:
         """Return the records as a data frame of labels, or of codes where an attribute has no labels.
 
-        With a schema ``schema.decode(data)`` gives the values that its tables have, `pypgm.data.as_frame` a frame of
-        them.
+        Where records have a schema, ``schema.decode(data)`` returns the values of its columns instead of labels, and
+        `pypgm.data.as_frame` a frame of those values.
 
         Parameters
         ----------
@@ -176,7 +175,7 @@ class Dataset(Shown):
         ValueError
             If the library is another one, or an attribute has the name of the column of weights.
         ImportError
-            If it is not installed.
+            If the library is not installed.
 
         Examples
         --------

@@ -51,7 +51,8 @@ class Interval(Shown):
         Statistic of the records of ``release.to_frame(rng=0)``.
     low, high : same type as the answer
         Ends of the interval: infinite where an attribute was never measured, NaN where the answer is not finite.
-        They are not clipped: an end may be below 0 of a count, or above 1 of a rate.
+        They are not clipped: an end may be below 0 of a count, above 1 of a rate, or, of a mean, beyond the bounds of
+        the column.
     level : float
         Probability with which the interval is to hold the true answer.
     target : {"records", "population"}

@@ -69,7 +69,7 @@ def jam(
         Marginals to be answered well, all pairs of attributes by default. They and all smaller marginals within them
         may be selected; queries and weights are ignored.
     rounds : int
-        At least 1.
+        Number of rounds, at least 1.
     tree_bytes : float
         See `aim`: the most memory that the tables of the junction tree may take in the last round; earlier rounds get a
         proportional part. A marginal whose own table exceeds it is left out, with a warning if it is in `workload`.

@@ -68,6 +68,7 @@ class RelatedRelease(Shown):
     budget : Budget
         Budget of both together.
     max_children : int
+        The most children of one parent that are kept.
     context : tuple of str
         Attributes of the parent that the children's model has, the most important first.
     count : str

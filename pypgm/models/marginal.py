@@ -112,8 +112,9 @@ class Marginal(Shown):
         """Return the same marginal with whole counts.
 
         They sum to the rounded total, and so do those of every other marginal: of counts that begin with the same
-        attributes, each is the sum of those of more attributes. Each is less than one from what it was, beside what
-        is left of the counts that it belongs to.
+        attributes, each is the sum of those of more attributes; sums over ``a`` of the whole counts of ``("a", "b")``
+        may differ from the whole counts of ``"b"``. Each is less than one from what it was, beside what is left of the
+        counts that it belongs to.
 
         Examples
         --------

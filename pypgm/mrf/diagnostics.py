@@ -65,7 +65,7 @@ def effective_sample_size(draws: ArrayLike) -> float:
     Returns
     -------
     float
-        The number of draws where all are the same.
+        Number of independent draws; the number of all draws if they are equal.
 
     Raises
     ------

@@ -154,8 +154,8 @@ def learn_ising(
     Raises
     ------
     ValueError
-        If an attribute has not two values, the domain has no attributes, a number is out of range, or the records are
-        weighted.
+        If an attribute does not have two values, the domain has no attributes, a number is out of range, or the records
+        are weighted.
     BudgetError
         If all of the budget of an open table was spent.
     TypeError
@@ -270,7 +270,7 @@ def learn_t_wise(
     Raises
     ------
     ValueError
-        If an attribute has not two values, there are more than 65536 products of signs, or as `learn_ising`.
+        If an attribute does not have two values, there are more than 65,536 products of signs, or as in `learn_ising`.
     TypeError
         As in `learn_ising`.
 

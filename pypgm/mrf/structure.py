@@ -102,7 +102,7 @@ class Structure(Shown):
         return math.prod(1 - _reaches(self.scale, int(self.threshold) - count) for count in counts)
 
     def of_table(self, layout: Layout, places: tuple[str, ...]) -> Structure:
-        """Return the graph, whose release has the layout of its table, and the paths of the files."""
+        """Return the graph with a release that knows the layout of its table and the paths of its files."""
         return self if self.release is None else replace(self, release=self.release.of_table(layout, places))
 
     def plot(self, ax: Axes | None = None) -> Axes:

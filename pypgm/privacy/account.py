@@ -364,7 +364,7 @@ class Account:
         self._first().check(privacy)
 
     def check_table(self, table: str | None = None) -> None:
-        """Raise ``ValueError`` for the name of another table; None is that for which the account was opened."""
+        """Raise ``ValueError`` for the name of another table; None stands for the table that the account is for."""
         self.on(table)
 
     def settle(self, run: int, *, by: str, why: str) -> AccountRun:

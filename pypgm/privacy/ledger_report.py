@@ -53,7 +53,7 @@ class LedgerReport(Shown):
     ValueError
         If a line is in another unit.
     TypeError
-        If something is of the wrong kind.
+        If an argument is of the wrong type.
 
     Examples
     --------

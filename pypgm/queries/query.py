@@ -112,8 +112,8 @@ class Form(NamedTuple):
 class LinearQuery(Value, ABC):
     """A linear map Q from the cells of one table to answers; an immutable value.
 
-    A query of integers can be measured privately. A record more or less changes its answers by a column of Q, a
-    record substituted by the difference of two columns; a sensitivity is the largest norm of such a change, a Python
+    A query of integers can be measured privately. One record more or less changes its answers by a column of Q,
+    a substituted record by the difference of two columns; a sensitivity is the largest norm of such a change, a Python
     integer that is never too small. Queries with real entries describe measurements that were made elsewhere.
 
     A class defines `to_sparse`, or `_apply` and `_transpose`; and `magnitudes`.

@@ -61,7 +61,7 @@ class Union(LinearQuery):
         self._set(parts=queries)
 
     def spread(self, levels: ArrayLike) -> NDArray[np.float64]:
-        """Return one number per answer from one per part, such as the noise of a measurement."""
+        """Return a number for each answer, that of its part, such as the noise of a measurement."""
         each = as_vector("levels", levels, len(self.parts)).astype(np.float64)
         return np.repeat(each, [p.shape[0] for p in self.parts])
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from page_blocks import blocks_of, run
 
 import pypgm
 from pypgm import Budget, Ledger, PrivateTable, audit
@@ -13,14 +14,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "own_mechanism.md"
 BUDGET = Budget(rho=2)
 
 
-def blocks():
-    return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-
-
 def test_the_page_runs_as_it_stands(capsys):
-    names = {}
-    for block in blocks():
-        exec(compile(block, str(PAGE), "exec"), names)
+    names = run(PAGE)
     said = capsys.readouterr().out
     assert re.search(r"^guarantee +epsilon 1\.0, delta 1e-09: ", said, re.MULTILINE)  # behind warnings, if it has some
     assert re.findall(r"^(\S+) ok ", said, re.MULTILINE) == ["calibration", "charges", "answers", "non-interference"]
@@ -30,7 +25,7 @@ def test_the_page_runs_as_it_stands(capsys):
 
 
 def test_the_example_has_40_lines_of_public_names():
-    example = blocks()[0]
+    example = blocks_of(PAGE)[0]
     assert len(example.splitlines()) <= 40
     assert set(re.findall(r"pypgm\.(\w+)", example)) <= set(pypgm.__all__)
     assert not re.search(r"\._|from pypgm", example)

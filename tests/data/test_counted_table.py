@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import re
 import weakref
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from page_blocks import blocks_of, run
 
 import pypgm
 from pypgm.data import Integer, OpenSchema, OpenSet, Person, QuantileBins, checked_counts, scan
@@ -305,12 +305,10 @@ def test_columns_of_these_names_make_no_counted_table():
 def test_the_example_of_the_page_runs():
     pytest.importorskip("dask.dataframe")
     pandas = pytest.importorskip("pandas")
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    (block,) = [block for block in blocks if "DaskCounts" in block]
+    (block,) = [block for block in blocks_of(PAGE) if "DaskCounts" in block]
     assert len(block.splitlines()) <= 40
     frame = pandas.DataFrame(records(0))
-    names = {"frame": frame, "schema": OPEN}
-    exec(compile(block, str(PAGE), "exec"), names)
+    names = run(PAGE, [block], frame=frame, schema=OPEN)
     assert names["release"].schema.columns["job"].labels == ("cook", "smith", "spy", "other")
     table = names["DaskCounts"](names["from_pandas"](frame, npartitions=7), KNOWN)
     how = {"epsilon": 2, "delta": 1e-6, "unsafe_seed": 1, "workload": 2}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pypgm
 from pypgm.data import Codes, Integer, OpenSet, QuantileBins, Weight, scan
 from pypgm.mechanisms.tables import mechanism_names
 from pypgm.privacy import settle
+from pypgm.privacy.counts import WeightedCounts
 from pypgm.reporting.facts import Facts
 
 K = 7
@@ -146,6 +148,39 @@ def test_weights_that_were_put_beside_codes_are_checked_as_well():
     with pytest.raises(ValueError, match="column 'w', row 1"):
         pypgm.PrivateTable(data, None, ledger)
     assert not ledger.lines
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, K)), min_size=1, max_size=12), st.data())
+def test_a_cap_of_large_sums_brings_no_neighbours_further_apart(rows, data):
+    """One record moves one cell by no more than its weight, at any sum; where sums are small, nothing is capped."""
+    domain, limit = DOMAIN.project(("a", "b")), data.draw(st.integers(6, 60))
+    fewer = [*rows]
+    a, b, weight = fewer.pop(data.draw(st.integers(0, len(rows) - 1)))
+    with mock.patch("pypgm.privacy.counts.EXACT_LIMIT", limit):
+        tables = []
+        for records in (rows, fewer):
+            columns = np.array(records, dtype=int).reshape(-1, 3).T
+            codes = dict(zip("ab", columns, strict=False))
+            tables.append(WeightedCounts(pypgm.Dataset(codes, domain, columns[2]), Weight("w", K)))
+        for clique, cell in ((("a", "b"), 2 * a + b), (("b",), b), ((), 0)):
+            (more,), (less,) = (table.count([clique]) for table in tables)
+            change = more - less
+            assert 0 <= change[cell] <= weight
+            assert not np.delete(change, cell).any()
+            assert more.sum() < limit
+            if sum(w for *_, w in rows) * more.size < limit:
+                assert more.sum() == sum(w for *_, w in rows)
+        assert 0 <= tables[0].n_records - tables[1].n_records <= weight
+
+
+def test_no_sum_of_weights_is_refused():
+    most = 2**31 - 1
+    weights = np.broadcast_to(np.int64(most), 2**22 + 2**12)
+    data = pypgm.Dataset({"a": np.zeros(len(weights), np.uint8)}, pypgm.Domain({"a": 2}), weights)
+    counts = WeightedCounts(data, Weight("w", most))
+    assert counts.n_records == 2**53 - 1 < len(weights) * most
+    assert counts.count([("a",)])[0].tolist() == [2**52 - 1, 0]
 
 
 class _Counted:

@@ -34,11 +34,21 @@ def possible_models(draw):
     return potentials, evidence, table, clique
 
 
-@given(possible_models())
+@st.composite
+def possible_trees(draw):
+    potentials, evidence, table, _ = draw(possible_models())
+    return (
+        potentials,
+        evidence,
+        table,
+        JunctionTree(potentials.domain, potentials.cliques),
+        reference.joint(table, TOTAL),
+    )
+
+
+@given(possible_trees())
 def test_marginals_and_partition_function(case):
-    potentials, evidence, table, _ = case
-    tree = JunctionTree(potentials.domain, potentials.cliques)
-    joint = reference.joint(table, TOTAL)
+    potentials, evidence, table, tree, joint = case
     result = tree.marginals(potentials, TOTAL, evidence)
     assert result.cliques == potentials.cliques
     for index, clique in enumerate(potentials.cliques):
@@ -51,21 +61,17 @@ def test_marginals_and_partition_function(case):
     )
 
 
-@given(possible_models())
+@given(possible_trees())
 def test_tables_of_the_tree_itself(case):
-    potentials, evidence, table, _ = case
-    tree = JunctionTree(potentials.domain, potentials.cliques)
-    joint = reference.joint(table, TOTAL)
+    potentials, evidence, _, tree, joint = case
     for node, found in zip(tree.nodes, tree.tables(potentials, TOTAL, evidence), strict=True):
         assert found.domain.attributes == node.clique
         np.testing.assert_allclose(found.values, reference.project(potentials.domain, joint, node.clique), **CLOSE)
 
 
-@given(possible_models())
+@given(possible_trees())
 def test_marginals_of_single_attributes(case):
-    potentials, evidence, table, _ = case
-    tree = JunctionTree(potentials.domain, potentials.cliques)
-    joint = reference.joint(table, TOTAL)
+    potentials, evidence, _, tree, joint = case
     found = tree.attribute_marginals(potentials, TOTAL, evidence)
     assert tuple(found) == potentials.domain.attributes
     for attribute, counts in found.items():

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from random_models import models
 
@@ -26,6 +26,15 @@ def tree_of(potentials):
     return model.tree, model._drawn_from(1, None, Clock())[1]
 
 
+@st.composite
+def trees(draw):
+    potentials = draw(models(least=1, most=5))
+    try:
+        return tree_of(potentials)
+    except ValueError:  # no record is possible
+        return reject()
+
+
 def wide_model(seed=0):
     domain = pypgm.Domain({"a": 7, "b": 5, "c": 9, "d": 4, "e": 3, "f": 2})
     potentials = pypgm.CliqueVector(domain, WIDE)
@@ -41,12 +50,9 @@ def counts(domain, records, clique):
     return pypgm.Dataset(records, domain).project(clique).values
 
 
-@given(models(least=1, most=5), st.integers(1, 400), st.integers(1, 60), st.integers(0, 2**63 - 1))
-def test_any_block_is_drawn_by_itself(potentials, rows, size, seed):
-    try:
-        tree, tables = tree_of(potentials)
-    except ValueError:  # no record is possible
-        return
+@given(trees(), st.integers(1, 400), st.integers(1, 60), st.integers(0, 2**63 - 1))
+def test_any_block_is_drawn_by_itself(drawn_from, rows, size, seed):
+    tree, tables = drawn_from
     blocks = RecordBlocks(tree, tables, rows, seed, size=size)
     drawn = [records for records, _ in blocks.drawn()]
     assert [len(next(iter(block.values()))) for block in drawn] == [
@@ -61,12 +67,9 @@ def test_any_block_is_drawn_by_itself(potentials, rows, size, seed):
                 assert all(np.array_equal(block[name], same[name]) for name in block)
 
 
-@given(models(least=1, most=5), st.integers(1, 400), st.integers(1, 60), st.integers(0, 2**63 - 1))
-def test_counts_of_all_blocks_do_not_depend_on_their_size(potentials, rows, size, seed):
-    try:
-        tree, tables = tree_of(potentials)
-    except ValueError:
-        return
+@given(trees(), st.integers(1, 400), st.integers(1, 60), st.integers(0, 2**63 - 1))
+def test_counts_of_all_blocks_do_not_depend_on_their_size(drawn_from, rows, size, seed):
+    tree, tables = drawn_from
     whole = joined([block for block, _ in RecordBlocks(tree, tables, rows, seed, size=rows).drawn()])
     parts = joined([block for block, _ in RecordBlocks(tree, tables, rows, seed, size=size).drawn()])
     for node in tree.nodes:
@@ -74,12 +77,9 @@ def test_counts_of_all_blocks_do_not_depend_on_their_size(potentials, rows, size
         assert np.array_equal(counts(domain, whole, node.clique), counts(domain, parts, node.clique))
 
 
-@given(models(least=1, most=5), st.integers(1, 400), st.integers(1, 60), st.integers(0, 2**63 - 1))
-def test_structural_zeros_have_no_record(potentials, rows, size, seed):
-    try:
-        tree, tables = tree_of(potentials)
-    except ValueError:
-        return
+@given(trees(), st.integers(1, 400), st.integers(1, 60), st.integers(0, 2**63 - 1))
+def test_structural_zeros_have_no_record(drawn_from, rows, size, seed):
+    tree, tables = drawn_from
     for block, _ in RecordBlocks(tree, tables, rows, seed, size=size).drawn():
         for node, table in zip(tree.nodes, tables, strict=True):
             there = counts(tree.domain, block, node.clique)

@@ -9,6 +9,10 @@ from selfcheck.person_keys import check_person_keys
 from selfcheck.person_promises import check_promises
 from selfcheck.persons import check_persons
 
+keys = partial(check_person_keys, ("columns", "pieces"))
+keys_in_duckdb = partial(check_person_keys, ("duckdb",))
+keys_in_engine = partial(check_person_keys, ("ibis",))
+
 MUTANTS = {
     "all records of a person are kept": at("privacy.counts:kept", check_persons, "lost user bound")(
         "keep(sampler.secret())", "data"
@@ -44,23 +48,21 @@ MUTANTS = {
         "Privacy('add-remove' if relation is None else relation, stated, person, weight)",
         "Privacy('add-remove' if relation is None else relation, 1 if person else stated, person, weight)",
     ),
-    "long keys are cut": at(
-        "data.schema.person:_key", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
-    )("_hashed(spelled)", "spelled[:15]"),
-    "keys are compared without case": at(
-        "data.schema.person:_key", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
-    )("text.encode('utf-8', 'surrogatepass')", "text.casefold().encode()"),
-    "keys of several columns are put together without an end": at(
-        "data.schema.person:_joined", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
-    )("_hashed(row)", "_hashed(row.replace(b'\\0', b''))"),
-    "all records of nobody are one person's": at(
-        "data.schema.person:Selection._left_out", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
-    )("(first | second)[starts] != 0", "starts >= 0"),
-    "records that are held beside files are all kept": at(
-        "data.schema.person:Selection.kept", partial(check_person_keys, ("columns", "pieces")), "lost user bound"
-    )("self._files", "[]"),
+    "long keys are cut": at("data.schema.person:_key", keys, "sensitivity")("_hashed(spelled)", "spelled[:15]"),
+    "keys are compared without case": at("data.schema.person:_key", keys, "sensitivity")(
+        "text.encode('utf-8', 'surrogatepass')", "text.casefold().encode()"
+    ),
+    "keys of several columns are put together without an end": at("data.schema.person:_joined", keys, "sensitivity")(
+        "_hashed(row)", "_hashed(row.replace(b'\\0', b''))"
+    ),
+    "all records of nobody are one person's": at("data.schema.person:Selection._left_out", keys, "sensitivity")(
+        "(first | second)[starts] != 0", "starts >= 0"
+    ),
+    "records that are held beside files are all kept": at("data.schema.person:Selection.kept", keys, "lost user bound")(
+        "self._files", "[]"
+    ),
     "records of a person are chosen in each piece": at(
-        "data.sources.streamed:StreamedTable.kept", partial(check_person_keys, ("columns", "pieces")), "lost user bound"
+        "data.sources.streamed:StreamedTable.kept", keys, "lost user bound"
     )(
         "selection.kept(secret)",
         "np.concatenate([\n"
@@ -68,26 +70,24 @@ MUTANTS = {
         "    for codes in self._read((*person.columns, *self.domain.attributes), _ROWS, 'the table')\n"
         "])",
     ),
-    "pieces may come in another order": at(
-        "data.sources.streamed:StreamedTable._codes_now",
-        partial(check_person_keys, ("columns", "pieces")),
-        "not refused",
-    )("digest.digest() != expected", "False"),
+    "pieces may come in another order": at("data.sources.streamed:StreamedTable._codes_now", keys, "not refused")(
+        "digest.digest() != expected", "False"
+    ),
     "keys in DuckDB keep the white space around them": at(
-        "data.sources.streamed:_key_in_duckdb", partial(check_person_keys, ("duckdb",)), "lost user bound"
+        "data.sources.streamed:_key_in_duckdb", keys_in_duckdb, "lost user bound"
     )("WHITE_SPACE", "' '"),
     "keys in DuckDB are compared by its collation": at(
-        "data.sources.streamed:kept_in_duckdb", partial(check_person_keys, ("duckdb",)), "sensitivity"
+        "data.sources.streamed:kept_in_duckdb", keys_in_duckdb, "sensitivity"
     )("_key_in_duckdb(name, type_of[name])", "quoted(name)"),
     "an engine keeps a record more of each person": at(
-        "data.sources.engine:kept_in_engine", partial(check_person_keys, ("ibis",)), "lost user bound"
+        "data.sources.engine:kept_in_engine", keys_in_engine, "lost user bound"
     )("ranked['rank'] < person.at_most", "ranked['rank'] <= person.at_most"),
     "an engine knows persons by the first of several columns": at(
-        "data.sources.engine:kept_in_engine", partial(check_person_keys, ("ibis",)), "sensitivity"
+        "data.sources.engine:kept_in_engine", keys_in_engine, "sensitivity"
     )("[f'p{i}' for i in range(len(person.columns))]", "['p0']"),
-    "an engine compares keys by its collation": at(
-        "data.sources.engine:key_of", partial(check_person_keys, ("ibis",)), "sensitivity"
-    )("bytes_of(ibis, engine, value.strip())", "value.strip()"),
+    "an engine compares keys by its collation": at("data.sources.engine:key_of", keys_in_engine, "sensitivity")(
+        "bytes_of(ibis, engine, value.strip())", "value.strip()"
+    ),
     "fewer records of a person than are kept are believed": at(
         "privacy.arguments:relation_of", check_promises, "not refused"
     )("relation.records_per_person != stated", "relation.records_per_person > stated"),

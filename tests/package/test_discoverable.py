@@ -122,6 +122,16 @@ def test_an_option_that_is_none_names_the_one_that_is_meant(wrong, meant):
         pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9, **{wrong: 1})
 
 
+def test_a_plan_names_the_budget_and_how_many_records_it_takes():
+    domain = Domain({"a": 2})
+    with pytest.raises(TypeError, match="plan got an unexpected keyword argument 'rho'; did you mean 'budget'"):
+        pypgm.mechanisms.plan("mst", domain, rho=1)
+    assert pypgm.mechanisms.plan("mst", domain, 1, 1e-9, n_records=10**13 - 1).n_records == 10**13 - 1
+    for n in (10**13, 10**30):
+        with pytest.raises(ValueError, match=rf"n_records must be below 1e\+13, got {n}"):
+            pypgm.mechanisms.plan("mst", domain, 1, 1e-9, n_records=n)
+
+
 def test_keys_are_offered():
     domain = Domain({"sex": ["F", "M"], "n": 2})
     assert domain._ipython_key_completions_() == ["sex", "n"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from page_blocks import blocks_of, run
 
 from pypgm import mechanisms, workloads
 
@@ -18,9 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "computing.md"
 def test_the_page_runs_and_its_table_is_what_it_gives(capsys):
     pytest.importorskip("pandas")
     text = PAGE.read_text(encoding="utf-8")
-    names = {}
-    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
-        exec(compile(block, str(PAGE), "exec"), names)
+    names = run(PAGE)
     shown = {
         name: [float(x) for x in row.split("|")]
         for name, row in re.findall(r"^\| `?([a-z ]+)`? \| ([-\d. |]+) \|$", text, flags=re.MULTILINE)
@@ -49,8 +48,7 @@ def test_the_page_runs_and_its_table_is_what_it_gives(capsys):
 @pytest.mark.slow
 def test_a_workload_helps_a_regression_if_covariates_are_asked_together():
     pytest.importorskip("pandas")
-    text, names = PAGE.read_text(encoding="utf-8"), {}
-    exec(compile(re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)[1], str(PAGE), "exec"), names)
+    text, names = PAGE.read_text(encoding="utf-8"), run(PAGE, blocks_of(PAGE)[:1])
     people, slopes, four = names["people"], names["slopes"], ("age", "school", "woman", "wage")
     workloads_shown = {
         "all pairs, the default": {},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import reference
+from page_blocks import run
 from scipy.optimize import nnls
 
 import pypgm
@@ -18,10 +18,7 @@ HARD = 1e4  # the weight of what has to hold exactly, beside that of a measured 
 
 @pytest.fixture(scope="module")
 def names():
-    bound = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
-        exec(compile(block, str(PAGE), "exec"), bound)
-    return bound
+    return run(PAGE)
 
 
 def summing(domain, clique, part):

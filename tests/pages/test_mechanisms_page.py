@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from page_blocks import blocks_of, run
+
 from pypgm.mechanisms.tables import mechanism_names
 
 PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
@@ -12,11 +14,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
 
 def test_the_page_runs(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 5
-    names = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
+    assert len(blocks_of(PAGE)) == 5
+    names = run(PAGE)
     assert capsys.readouterr().out
     assert names["pure"].ledger.budget.delta == 0
     assert len(names["rounds"].log) == 3

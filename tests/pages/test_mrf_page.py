@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
+
+from page_blocks import blocks_of, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "mrf.md"
 
 
 def test_the_page_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 4
-    names = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
+    assert len(blocks_of(PAGE)) == 4
+    names = run(PAGE)
     assert "theory asks for 1e+" in capsys.readouterr().out
     true = {frozenset(edge) for edge in names["edges"]}
     assert {frozenset(c) for c in names["field"].pruned(0.15).cliques if len(c) == 2} == true

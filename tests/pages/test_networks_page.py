@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
+from page_blocks import blocks_of, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
 
 
 def test_the_page_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 13
-    names = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
+    assert len(blocks_of(PAGE)) == 13
+    names = run(PAGE)
     assert "epsilon 1 spent" in capsys.readouterr().out
     exact, private = (names[n].tables["rain"].values for n in ("learned", "from_frame"))
     assert np.allclose(exact, [[0.9, 0.1], [0.4, 0.6]], atol=0.05)

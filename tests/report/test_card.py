@@ -5,41 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from nasty_table import NASTY, released
 
 import pypgm
 from pypgm import Dataset, Domain, bayes, cli, mechanisms, mrf
-from pypgm.data import Categorical, Date, Integer, Real
+from pypgm.data import Date, Integer, Real
 from pypgm.reporting.card import SPDX, Licence
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.words import percent, reach_text
 
-NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=y>', "\x1b[2J\u202e", "a & b"]
-SCHEMA = pypgm.Schema(
-    {
-        "<b>who</b>": Categorical(NASTY),
-        "age": Integer(0, 99, width=5),
-        "city": Categorical(["Aba"], other=True),
-        "member": pypgm.data.Boolean(["no", "yes"], null=""),
-    },
-    drop=["<i>name</i>"],
-)
-
 
 @pytest.fixture(scope="module")
 def release():
-    rng, n = np.random.default_rng(0), 1500
-    table = {
-        "<b>who</b>": list(rng.choice(NASTY, n)),
-        "age": list(map(str, rng.integers(0, 90, n))),
-        "city": list(rng.choice(["Aba", "Bor", "Cam"], n, p=[0.5, 0.3, 0.2])),
-        "member": list(rng.choice(["no", "yes", ""], n)),
-    }
-    return replace(mechanisms.wide(SCHEMA.encode(table), epsilon=1, delta=1e-9), schema=SCHEMA)
+    return released()
 
 
 def header_of(text):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from html_page import Page, check_whole
+from nasty_table import SCHEMA, raw_table, released
 
 import pypgm
 from pypgm import Budget, Domain, bayes, cli, mechanisms, mrf
@@ -18,40 +18,17 @@ from pypgm.data import Categorical, Integer
 from pypgm.reporting import drawings
 from pypgm.reporting.audited import AuditReport, write_audit
 from pypgm.reporting.facts import Facts, Losses
-from pypgm.reporting.quality import quality_of, rounded
+from pypgm.reporting.quality import rounded
 from pypgm.reporting.words import records_text
 
 pytest.importorskip("jinja2")
 
-NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=y>', "\x1b[2J\u202e", "a & b"]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-def raw_table(n=1500):
-    rng = np.random.default_rng(0)
-    return {
-        "<b>who</b>": list(rng.choice(NASTY, n)),
-        "age": list(map(str, rng.integers(0, 90, n))),
-        "city": list(rng.choice(["Aba", "Bor", "Cam"], n, p=[0.5, 0.3, 0.2])),
-        "member": list(rng.choice(["no", "yes", ""], n)),
-    }
-
-
-SCHEMA = pypgm.Schema(
-    {
-        "<b>who</b>": Categorical(NASTY),
-        "age": Integer(0, 99, width=5),
-        "city": Categorical(["Aba"], other=True),
-        "member": pypgm.data.Boolean(["no", "yes"], null=""),
-    },
-    drop=["<i>name</i>"],
-)
 
 
 @pytest.fixture(scope="module")
 def release():
-    data = SCHEMA.encode(raw_table())
-    return replace(mechanisms.wide(data, epsilon=1, delta=1e-9), schema=SCHEMA)
+    return released()
 
 
 def network_release():
@@ -129,7 +106,7 @@ def test_counts_that_are_mostly_noise_are_told_of_columns_and_of_pairs(tmp_path)
     told = re.search(
         r"a count below about ([\d,]+) records of one column, or ([\d,]+) of two columns together", page.text
     )
-    quality = quality_of(release.model)
+    quality = Facts(release).quality
     for size, text in zip((1, 2), told.groups(), strict=True):
         cliques = [c for c in quality.errors if len(c) == size]
         counts, errors = (

@@ -336,7 +336,7 @@ class Column(ABC):
         return self.written(codes, values).astype(object) if family == "text" else None
 
     def null_values(self, family: str) -> list[object]:
-        """Return a number or text of a type of a family for each code of nulls that are told apart; None for others."""
+        """Return a number or text of a type for each code of a null that is kept apart, and None for others."""
         given: Any = self.null
         if not given or not isinstance(given[0], NullKind):
             return [None] * len(self.null_kinds)

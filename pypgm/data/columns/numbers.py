@@ -185,7 +185,7 @@ class Numeric(Binned):
 
 @dataclass(frozen=True)
 class Integer(Numeric):
-    """Whole numbers.
+    """A column of whole numbers.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ class Integer(Numeric):
 
 @dataclass(frozen=True)
 class Real(Numeric):
-    """Real numbers.
+    """A column of real numbers.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ class QuantileBins:
         return replace(self.column, bins=None, edges=tuple(starts))
 
     def assumed(self, n_values: int) -> Integer | Real:
-        """Return the column as if its numbers were spread evenly; how many values open sets have does not matter."""
+        """Return the column as if its numbers were spread evenly, whatever the number of values of open sets."""
         del n_values
         grid = self.grid
         return self.closed(grid[np.linspace(1, max(grid.size - 1, 1), self.quantiles + 1).astype(int)[1:-1]])

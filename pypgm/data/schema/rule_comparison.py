@@ -35,7 +35,7 @@ class Comparison:
     Attributes
     ----------
     columns : tuple of str
-        The two, the one that is never more first.
+        Both columns; the one whose values are never larger comes first.
     order : str
         Sign between them.
 

@@ -221,15 +221,15 @@ class Schema(Declaration):
     columns : mapping of str to Column, int or sequence
         A declaration for each column: `Integer`, `Real`, `Boolean`, `Date`, `Categorical` or `Codes` of `pypgm.data`;
         `Difference` from another one; or, never read and made when records are decoded, `Derived`, `Id` or `Fake`. A
-        size stands for `Codes`, a list of labels for `Categorical`. Their order is that of the attributes. Those of an
-        `OpenSchema` are none.
+        size stands for `Codes`, a list of labels for `Categorical`. Their order is that of the attributes. Open
+        declarations need an `OpenSchema`.
     drop : sequence of str
         Columns of the table that are left out, such as names and numbers of persons.
     rules : sequence of Rule, Comparison, Blank, OneOf or str
         Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none. A
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
-        Records that one person has at most: every private release of the records takes it from here, and refuses
+        The most records that one person has: every private release of the records takes it from here, and refuses
         another. If it is left out, any one record is protected, and a release may be given another number.
     person : Person or mapping, optional
         Columns that name the person of a record, and the number of records kept for each: every private release
@@ -260,7 +260,7 @@ class Schema(Declaration):
     ValueError
         If there are no columns, or one is dropped too.
     TypeError
-        If a declaration is none, or of a column that is open.
+        If a declaration is of another type, or of a column that is open.
 
     Examples
     --------
@@ -302,7 +302,7 @@ class Schema(Declaration):
     def reading(self) -> Mapping[str, Readable]:
         """Encoders of the columns that are read, including those of the person and the weight of each record.
 
-        `combined` takes all that it gave.
+        `combined` takes the codes that they give.
         """
         keys: dict[str, Readable] = {} if self.person is None else {**self.person.reading}
         keys |= {} if self.weight is None else self.weight.reading
@@ -367,7 +367,7 @@ class Schema(Declaration):
         Raises
         ------
         ValueError
-            With every fault: columns missing or unknown, and for each column the first row whose value does not
+            With all faults: missing or unknown columns, and for each column the first row whose value does not
             fit. The error never shows the value.
 
         Examples
@@ -635,7 +635,7 @@ class Schema(Declaration):
 class OpenSchema(Declaration):
     """A schema with open columns, whose values or bins have still to be found privately.
 
-    `pypgm.synthesize` and every mechanism find it for a part of their budget, `pypgm.privacy.settle` by itself.
+    `pypgm.synthesize` and every mechanism find them for a part of their budget; `pypgm.privacy.settle` does no more.
 
     Parameters
     ----------
@@ -649,7 +649,7 @@ class OpenSchema(Declaration):
     open : mapping of str to OpenSet or QuantileBins
         The columns that are open.
     provisional : Schema
-        The schema before anything is found: each open set has no value but others, and all quantiles are one bin.
+        The schema before anything is found: an open set has "other" alone, and quantiles are one bin.
 
     Raises
     ------

@@ -74,7 +74,7 @@ class Weight:
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}
 
     def times(self, weights: Values) -> NDArray[np.int64]:
-        """Return how often each record counts; ``ValueError`` that names the row of a weight that is none."""
+        """Return how often each record counts; ``ValueError`` that names the first row whose weight is not valid."""
         times, problem = self.reading[self.column].encoder()(weights)
         if problem is not None:
             raise ValueError(problem.of(self.column))

@@ -66,13 +66,13 @@ class CountedTable(Protocol):
         """Attributes and sizes, in the order of the schema; columns that it leaves open may be left out."""
 
     def count(self, cliques: Sequence[Clique], schema: Schema) -> Iterable[ArrayLike]:
-        """Return the number of records in each cell of the tables of some cliques, best in one pass.
+        """Return the number of records in each cell of the tables of some cliques, ideally in one pass.
 
         Parameters
         ----------
         cliques : sequence of tuple of str
         schema : Schema
-            The one that was given with the table, with the values and bins that were found for its open columns; else
+            The schema that was given with the table, with the values and bins found for its open columns; else
             one whose values are the labels and codes of `domain`.
 
         Returns

@@ -131,7 +131,7 @@ def as_frame(
     ValueError
         If the library is another one.
     ImportError
-        If it is not installed.
+        If the library is not installed.
     """
     check_library(library)
     module = imported(library, "such a frame", "frames")
