@@ -29,8 +29,13 @@ def chances(pairs: Sequence[Clique], start: Independent) -> Array:
     """Return the total variation of each pair to be expected by chance if its attributes are independent."""
     found = np.empty(len(pairs))
     for places, counts in start.stacked(pairs):
-        found[places] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=1) / start.total
+        found[places] = by_chance(counts, start.total)
     return found
+
+
+def by_chance(counts: Array, total: float) -> Array:
+    """Return the total variation to be expected by chance of records that follow some counts, the last axis."""
+    return np.asarray(_CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum(axis=-1) / total)
 
 
 def screened(run: Run, pairs: Sequence[Clique], start: Independent, chance: Array, rho: Fraction) -> PairScreen:
