@@ -113,8 +113,8 @@ def wide(
     Returns
     -------
     Release
-        Model, measurements (attributes first, once to four times, then products of ranks, then pairs, twice or not at
-        all, then interactions) and ledger.
+        Model, measurements (attributes first, once to four times, then products of ranks, then pairs, up to three
+        times, then interactions) and ledger.
 
     Raises
     ------
