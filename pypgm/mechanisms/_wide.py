@@ -24,7 +24,7 @@ from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
 from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.mechanisms.target_pairs import TARGETS_SHARE, measure_halves
+from pypgm.mechanisms.target_pairs import TARGETS_SHARE, measure_halves, measure_strongest
 from pypgm.mechanisms.triples import Triples, spared
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -47,7 +47,7 @@ _ALL_SINGLES = 0.9  # forecast share of single attributes from which on they get
 _SCREEN = 0.03  # of rho, at most, for the screen
 _MOST_SCREEN_NOISE = 2.0 ** (30 - SCREEN_BITS)  # records; twice as much is the most that can be drawn, of any table
 _SCREEN_NOISE = 0.005  # of the records (total variation): noise in a distance that is low enough
-_BLIND = 0.05  # of the records: noise in the mean distance of all pairs above which there is no screen
+_BLIND = 0.05  # of the records: noise in the mean distance of all pairs above which there is no screen, nor a pick
 _KNOWN = 0.15  # of the number of records: its noise below which attributes are measured by their contrasts
 _MIN_REPEAT = 0.01  # of rho, below which single attributes are not measured again
 _ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured
@@ -57,7 +57,7 @@ _FURTHER = 1.5  # multiple of the validated iterations whose mean with these is 
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _LOSS = 0.02  # of the forecast error of all pairs: most that a search may add to it
 _STEPS = 8  # steps of a pair's share of the budget in a factor of two
-_MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen
+_MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen, nor a pick
 
 
 @of_tables
@@ -117,8 +117,8 @@ def wide(
     Returns
     -------
     Release
-        Model, measurements (attributes first, once to four times, then products of ranks, then pairs, twice or not at
-        all, then interactions and triples) and ledger.
+        Model, measurements (attributes first, once to four times, then products of ranks, then pairs, up to three
+        times, then interactions and triples) and ledger.
 
     Raises
     ------
@@ -136,7 +136,9 @@ def wide(
     number of records. With few records or little budget they get all of it: if that forecast is nine tenths of rho, if
     noise in the mean distance of all pairs exceeds a twentieth of the records, or if the screen finds no pair worth its
     noise. Where there are targets, attributes get half of rho at most, and the rest measures one number of each pair of
-    a target in these cases: how often halves of both attributes' values go together. If noise alone explains the counts
+    a target in these cases: how often halves of both attributes' values go together. Where a screen would hide which
+    pairs of targets are the strongest, exponential mechanisms pick three of them, for three hundredths of rho, and 15 %
+    of rho measures these finely. If noise alone explains the counts
     of attributes, the estimate starts from the uniform model. The screen costs three
     hundredths of rho at most and choices a twentieth, both less if their noise is low enough anyway. If noise would
     hide the differences between resolutions, the forecast chooses them.
@@ -269,7 +271,10 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     reserve = TARGETS_SHARE if aimed else 0.0
     if share >= _ALL_SINGLES or rho == 0:
         _measure_again(run, singles, run.rho * Fraction(1 - reserve - _SINGLES_SHARE) if aimed else Fraction(0))
-        return _in_halves(run, wanted, singles)
+        is_known = run.total != 0 and total < _MAX_RECORDS
+        strong = measure_strongest(run, aimed, independent(run, singles), ordered, math.inf) if is_known else []
+        halves = _in_halves(run, wanted, singles)
+        return halves._replace(pairs=[*strong, *halves.pairs], followed=[*strong, *halves.followed])
     # What single attributes leave for a search, and as much for pairs: they would take all but a few hundredths of rho.
     is_searched = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS).can_tell
     reserve = max(reserve, 2 * SEARCH_SHARE if is_searched else 0.0)
@@ -277,7 +282,9 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     _measure_again(run, singles, run.rho * Fraction(min(share, 1 - reserve) - _SINGLES_SHARE))
     start = independent(run, singles)
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
-    # 2. The screen.
+    # 2. The screen, and the strongest pairs of targets if its noise would hide them.
+    seen = run.table.privacy.l1_score_range / 2 * math.sqrt(len(weights) / (2 * rho)) / (2 * total)
+    strong = measure_strongest(run, aimed, start, ordered, seen)
     chance = chances(list(weights), start)
     dependences = dependence(screened(run, list(weights), start, chance, rho), chance, start)
     # 3. The forecast, for the budget left by products of ranks.
@@ -290,17 +297,19 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     telling = ranks.telling(products, questions)
     if not questions:
         halves = _in_halves(run, wanted, singles)
-        return _Answers([*products, *halves.pairs], [*telling, *halves.followed], is_faint=not telling)
+        halved = halves._replace(pairs=[*products, *strong, *halves.pairs], is_faint=not telling)
+        return halved._replace(followed=[*telling, *strong, *halves.followed])
     # 3. The forecast share of single attributes.
     _measure_again(run, singles, Fraction(max(0.0, min(more, float(ledger.remaining() - run.rho * Fraction(reserve))))))
     # 5. to 9. The chosen pairs, and what lies beyond them.
     search = Search(run, independent(run, singles), ordered, within, orders=BEYOND_PAIRS)
     spare = allocation.spared(questions, _LOSS)
+    telling = [*telling, *strong]
     pairs, triples, last = _measure_asked(
         run, wanted, questions, singles, telling=telling, search=search, of_search=spare
     )
     sets, followed = [*search.measured, *triples], [*search.followed, *triples]
-    return _Answers([*products, *pairs], [*telling, *pairs], sets, followed, last, searched=True)
+    return _Answers([*products, *strong, *pairs], [*telling, *pairs], sets, followed, last, searched=True)
 
 
 def _in_halves(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement]) -> _Answers:

@@ -180,11 +180,14 @@ class Independent:
                 cells = self.total * (first[:, :, None] * second[:, None, :])
                 yield np.array(some), cells.reshape(len(some), -1)
 
-    def error(self, attribute: str, less: Array) -> Array:
-        """Return a forecast of an attribute's total variation at several parts of the noise it has."""
+    def error(self, attribute: str, less: Array, groups: NDArray[np.int64] | None = None) -> Array:
+        """Return a forecast of an attribute's total variation, or its groups', at several parts of the noise it has."""
         if attribute not in self.stddevs:
             return np.zeros_like(less)
-        most, noise = 2 * self.total * self.shares[attribute], less[:, None] * self.stddevs[attribute]
+        shares = self.shares[attribute]
+        groups = np.arange(shares.size) if groups is None else groups
+        most = 2 * self.total * np.bincount(groups, shares)
+        noise = less[:, None] * self.stddevs[attribute] * np.sqrt(np.bincount(groups))
         return np.asarray(_ABSOLUTE * np.minimum(noise, most).sum(axis=1) / self.total)
 
     def denoising_error(self, attribute: str) -> float:

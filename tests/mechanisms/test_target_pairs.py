@@ -72,6 +72,30 @@ def test_the_halves_of_a_target_are_kept_where_pairs_are_not(seed):
     assert kept[1] > kept[0] + 0.15
 
 
+@pytest.mark.parametrize("privacy", [Privacy(), Privacy("replace")], ids=str)
+@pytest.mark.parametrize(("epsilon", "n_columns"), [("1/10", 9), ("1/4", 30)])
+def test_the_column_that_a_target_follows_from_is_measured_finely(privacy, epsilon, n_columns):
+    # Frequent values and rare ones lean either way: halves by frequency show little of it.
+    rng = np.random.default_rng(n_columns)
+    n = 5000 * (2 if privacy.neighbours == "replace" else 1)
+    columns = {f"x{i}": rng.integers(0, rng.integers(2, 40), n) for i in range(n_columns)}
+    columns["cause"] = rng.choice(8, n, p=[0.2, 0.18, 0.16, 0.14, 0.12, 0.1, 0.06, 0.04])
+    columns["y"] = np.where(rng.random(n) < 0.05, rng.integers(0, 2, n), columns["cause"] % 2)
+    data = Dataset(columns, Domain({a: [f"v{k}" for k in range(c.max() + 1)] for a, c in columns.items()}))
+    release = wide(data, epsilon=epsilon, delta=1e-9, privacy=privacy, targets="y", unsafe_seed=1)
+    assert any(m.clique == ("cause", "y") and m.query.shape[0] > 1 for m in release.measurements)
+    given_cause = release.project(("cause", "y")).values
+    assert np.mean(given_cause.argmax(axis=1)[columns["cause"]] == columns["y"]) > 0.65
+
+
+def test_nothing_is_picked_where_picks_are_chance_or_the_screen_shows_all():
+    def n_picks(n, epsilon):
+        release = wide(followers(1, 8, n, 0.7), epsilon=epsilon, delta=1e-9, targets="y", unsafe_seed=0)
+        return sum(line.within.startswith("top") for line in release.ledger.lines)
+
+    assert [n_picks(*case) for case in ((300, "1/10"), (4000, "1/10"), (20_000, 8))] == [0, 3, 0]
+
+
 def test_counts_that_noise_explains_are_uniform_beside_halves_too():
     data = followers(0, 12, 300, 0.0)
     aimed = wide(data, epsilon="1/50", delta=1e-9, targets="y", unsafe_seed=0)

@@ -26,6 +26,19 @@ MUTANTS = {
         "Values(start.shares[a], a in ordered)",
         "Values(getattr(run.table, '_PrivateTable__data').project((a,)).datavector() + 1e-3, a in ordered)",
     ),
+    "the strongest pairs of a target are measured for the budget of all steps": at(
+        "mechanisms.target_pairs:measure_strongest", aiming, "overspent"
+    )(
+        "return run.table.measure_many(picked, X, rho=Y)",
+        f"return (lambda table: {UNCHARGED})(run.table).measure_many(picked, X, rho=run.rho)",
+    ),
+    "picks of a target's pairs are charged and follow from exact distances": at(
+        "mechanisms.target_pairs:measure_strongest", aiming, "path depends on the data"
+    )(
+        "places = selector.select_top(None, _PICKS, rho=X, offsets=offsets)",
+        "selector.select_top(None, _PICKS, rho=X, offsets=offsets)\n"
+        "places = sorted(range(len(pairs)), key=getattr(selector, '_now').scores.__getitem__)[-_PICKS:]",
+    ),
     "risks are said to change by a quarter of a record": at(
         "mechanisms.choices:Choices.drawn", choosing, "score sensitivity"
     )("GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)", "GRID // 4"),
