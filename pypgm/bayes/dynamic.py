@@ -36,6 +36,21 @@ def before(attribute: str) -> str:
     return f"{attribute}[t-1]"
 
 
+def slice_before(domain: Domain) -> dict[str, Any]:
+    """Return the sizes or labels of the attributes of the slice before; ``ValueError`` if a name is one of them.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> slice_before(Domain({"rain": 2}))
+    {'rain[t-1]': 2}
+    """
+    earlier = {before(a): domain[a] for a in domain}
+    if clash := [a for a in domain if a in earlier]:
+        raise ValueError(f"{clash[0]!r} is how an attribute of the slice before is named: rename it")
+    return earlier
+
+
 class DynamicNetwork(Shown):
     r"""A Bayesian network repeated in time: a first slice, and tables of every later one given the one before.
 
@@ -82,9 +97,7 @@ class DynamicNetwork(Shown):
     def __init__(self, first: BayesianNetwork, parents: Structure, tables: Mapping[str, Any]) -> None:
         check_network(first)
         self.first, self.domain = first, first.domain
-        earlier = {before(a): self.domain[a] for a in self.domain}
-        if clash := [a for a in self.domain if a in earlier]:
-            raise ValueError(f"{clash[0]!r} is how an attribute of the slice before is named: rename it")
+        earlier = slice_before(self.domain)
         if not isinstance(tables, Mapping):
             raise TypeError(f"tables need a mapping of attribute to table, got {type(tables).__name__}")
         names: dict[str, Any] = {**{a: self.domain[a] for a in self.domain}, **earlier}

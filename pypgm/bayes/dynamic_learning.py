@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.bayes.dynamic import DynamicNetwork, before
+from pypgm._base.numeric import check_choice
+from pypgm.bayes.dynamic import DynamicNetwork, before, slice_before
 from pypgm.bayes.family_scores import FamilyScores, Score
 from pypgm.bayes.frames import MISSING, Frame, as_codes, as_values, column_names, domain_of
 from pypgm.bayes.learning import checked_weights, learn
@@ -170,6 +171,7 @@ def learn_dynamic_structure(
     >>> learn_dynamic_structure(frame, time="day").later
     {'wind': (), 'rain': ('rain[t-1]',)}
     """
+    check_choice("method", method, ("hill_climbing", "exact"))
     slices = _Slices.of(data, time, sequence, domain, None)
     names = slices.first.domain.attributes
     earlier = [*map(before, names)]
@@ -208,7 +210,12 @@ class _Slices:
         if domain is None:
             domain = known.domain if isinstance(known, Dataset) else domain_of(known)
         check_domain(domain)
+        if not domain:
+            raise ValueError("sequences need at least one attribute beside their marks, got none")
+        earlier_names = slice_before(domain)
         n_rows, codes = as_codes(domain, known)
+        if uneven := [name for name, values in marks.items() if len(values) != n_rows]:
+            raise ValueError(f"columns need equal lengths: {uneven[0]!r} has {len(marks[uneven[0]])}, others {n_rows}")
         if absent := [a for a in domain if a not in codes or (codes[a] == MISSING).any()]:
             raise ValueError(f"sequences need a known value of each attribute; {listed(absent)} miss some: impute them")
         times = checked_weights(weights, data.weights if isinstance(data, Dataset) else None, n_rows)
@@ -216,7 +223,7 @@ class _Slices:
         first, now, earlier = order[starts], order[follows], order[np.flatnonzero(follows) - 1]
         if not len(now):
             raise ValueError("a dynamic network needs a record whose sequence has one at the time before; none has")
-        both: dict[str, Any] = {**{before(a): domain[a] for a in domain}, **{a: domain[a] for a in domain}}
+        both: dict[str, Any] = {**earlier_names, **{a: domain[a] for a in domain}}
         columns = {**{before(a): codes[a][earlier] for a in domain}, **{a: codes[a][now] for a in domain}}
         return cls(
             Dataset({a: codes[a][first] for a in domain}, domain, None if times is None else times[first]),
@@ -242,6 +249,8 @@ def _split(data: Frame, names: list[str]) -> tuple[Frame, dict[str, list[Any]]]:
     for name, column in values.items():
         if None in column:
             raise ValueError(f"column {name!r} needs a value in every record; row {column.index(None)} has none")
+        if not all(isinstance(value, Hashable) for value in column):
+            raise ValueError(f"column {name!r} needs single values")
     return known, values
 
 

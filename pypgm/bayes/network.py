@@ -634,7 +634,10 @@ class BayesianNetwork(RowAnswers):
                 return part.answers.log_partition(evidence) - part.log_total
         elif oracle == "exact":
             return part.answers.log_partition(evidence) - part.log_total
-        return part.approximation(oracle, evidence).log_z
+        try:
+            return part.approximation(oracle, evidence).log_z
+        except ImpossibleEvidenceError:
+            return -np.inf
 
     def approximation(
         self,

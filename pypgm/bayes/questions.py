@@ -256,6 +256,8 @@ def explanations(
         checked_integer("k", k, 1), net.domain.size(net.domain.attributes if targets is None else as_clique(targets))
     )
     check_fits(_EXPLANATION_BYTES * k * len(net.domain), None, f"{k} explanations", "ask for fewer")
+    if targets is not None and not as_clique(targets):
+        raise ValueError("explanations need at least one target, got none")
     if targets is not None:
         return _from_table(net, k, evidence, as_clique(targets))
     known = _logs(net, evidence)

@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits
 from pypgm._base.numeric import as_generator, checked_integer
 from pypgm.factor import Factor
+
+_ATTRIBUTE_BYTES = 42  # for each record, while an attribute is drawn
 
 
 def draw_ancestral(
@@ -47,6 +50,8 @@ def draw_ancestral(
     """
     n_records = checked_integer("the number of records", n_records)
     generator = as_generator(rng)
+    bytes_each = _ATTRIBUTE_BYTES + sum(np.min_scalar_type(t.domain.shape[-1]).itemsize for t in tables.values())
+    check_fits(bytes_each * n_records, None, f"{n_records} records of {len(tables)} attributes", "ask for fewer")
     columns: dict[str, NDArray[np.integer]] = dict(known or {})
     if n_records == 1:
         return _draw_one(tables, order, generator, columns)

@@ -22,9 +22,9 @@ DISTANCES = np.concatenate([[0.0], np.geomspace(0.002, 1.0, 40)])
 
 _USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spread of such means
 _ROUNDS = 60  # of the search for the prior; more would only fit the noise
-_BLOCK = 1 << 10  # pairs that are looked at together
 _BLOCK = 1 << 10  # rows that are looked at together
 _STEPS = 16  # of a kept score in a standard deviation of its noise
+_LARGEST = 1e50  # noise and number of records in a file, or one by these: their ratio and its square stay finite
 
 
 def likely_distances(scores: Array, by_chance: Array, stddev: float) -> Array:
@@ -101,7 +101,7 @@ class PairScreen:
         --------
         >>> screen = PairScreen((("a", "b"), ("b", "c")), np.array([30.0, 900.0]), np.full(2, 28.0), 10.0, 1000.0)
         >>> {"".join(sorted(pair)): round(far, 2) for pair, far in screen.dependence().items()}
-        {'ab': 0.01, 'bc': 0.45}
+        {'ab': 0.0, 'bc': 0.45}
         """
         squares = self.likely() @ np.square(DISTANCES)
         return dict(zip(map(frozenset, self.pairs), np.sqrt(squares).tolist(), strict=True))
@@ -112,8 +112,8 @@ class PairScreen:
         step = self.stddev / _STEPS
         return {
             "pairs": np.array([[number[pair[i]] for pair in self.pairs] for i in (0, 1)], dtype=np.int32),
-            "scores": np.rint(self.scores / step).astype(np.int32),
-            "by_chance": np.rint(self.by_chance / step).astype(np.int32),
+            "scores": _integers(self.scores / step),
+            "by_chance": _integers(self.by_chance / step),
             "stddev": self.stddev,
             "total": self.total,
         }
@@ -124,15 +124,23 @@ class PairScreen:
         pairs, scores, by_chance = (fields[name] for name in ("pairs", "scores", "by_chance"))
         if any(values.dtype.kind != "i" for values in (pairs, scores, by_chance)):
             raise ValueError("a screen needs integers")
-        if pairs.shape != (2, len(scores)) or scores.ndim != 1 or by_chance.shape != scores.shape or not len(scores):
+        if scores.ndim != 1 or not scores.size or pairs.shape != (2, scores.size) or by_chance.shape != scores.shape:
             raise ValueError("a screen needs two attributes, a score and a distance by chance of each pair")
         if pairs.min() < 0 or pairs.max() >= len(domain) or (pairs[0] == pairs[1]).any():
             raise ValueError(f"a screen needs pairs of {len(domain)} attributes")
-        if not (fields["stddev"] > 0 and fields["total"] > 0 and by_chance.min() >= 0):
+        if len(np.unique(np.sort(pairs, axis=0), axis=1).T) < scores.size:
+            raise ValueError("a screen needs each pair once")
+        if not all(1 / _LARGEST < fields[name] < _LARGEST for name in ("stddev", "total")) or by_chance.min() < 0:
             raise ValueError("a screen needs noise, records and distances by chance of 0 or more")
         names, step = domain.attributes, fields["stddev"] / _STEPS
         cliques = tuple((names[i], names[j]) for i, j in pairs.T.tolist())
         return cls(cliques, scores * step, by_chance * step, float(fields["stddev"]), float(fields["total"]))
+
+
+def _integers(values: Array) -> NDArray[np.int32] | NDArray[np.int64]:
+    """Return rounded values, of 8 bytes each where 4 do not hold them."""
+    whole = np.rint(values)
+    return whole.astype(np.int32 if np.abs(whole).max(initial=0) < 1 << 31 else np.int64)
 
 
 def farthest(dependence: Mapping[frozenset[str], float], answer: Factor) -> float:

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits
 from pypgm._base.numeric import as_generator, check_choice
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label
@@ -25,6 +26,7 @@ from pypgm.inference.conditioned import ExactAnswers, Rest, named
 from pypgm.inference.mini_buckets import min_fill_order
 
 Oracle = Literal["exact", "region_graph", "sampling", "auto"]
+_CODE_BYTES = 12  # of an attribute of a record: a code, and what it is drawn by
 _MISSED = 0.05  # probability that an interval misses log Z
 
 
@@ -120,6 +122,8 @@ class Answers(ExactAnswers):
     ) -> dict[str, NDArray[np.integer]]:
         """Return codes of records given evidence: independent ones or, where no junction tree fits, by weights."""
         check_choice("oracle", oracle, ("exact", "sampling", "auto"))
+        n = len(self.domain)
+        check_fits(_CODE_BYTES * rows * n, None, f"{rows} records of {n} attributes", "ask for fewer")
         if oracle == "exact":
             return self.draw(rows, rng, evidence)
         if oracle == "auto":

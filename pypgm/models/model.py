@@ -7,14 +7,14 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args, overload
 
 import numpy as np
 
 from pypgm._base.clock import CALL_DEFAULTS, CallOptions, Clock
 from pypgm._base.constraints import AtLeast, Positive
 from pypgm._base.html import Shown
-from pypgm._base.numeric import as_generator, checked_flag, checked_real, float_array
+from pypgm._base.numeric import as_generator, check_choice, checked_flag, checked_real, float_array
 from pypgm._base.signatures import checked
 from pypgm._base.student import LEVEL
 from pypgm._base.terminal import escaped
@@ -29,7 +29,7 @@ from pypgm.files.stored_model import Stored, fields_of
 from pypgm.graphs.evidence import LastEvidence
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.folding import Folding
-from pypgm.inference.oracles import Answers
+from pypgm.inference.oracles import Answers, Oracle
 from pypgm.inference.region_index import Cliques, RegionIndex, maximal
 from pypgm.models.estimated_again import ERROR_DEFAULTS, STANDARD_ERROR_DEFAULTS, ErrorOptions, simulated
 from pypgm.models.expected_error import Basis, basis, expected_errors, hiding_noise, standard_errors
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from pypgm.estimation.fit import Fit
     from pypgm.estimation.steps import Validated
     from pypgm.graphs.evidence import Evidence
-    from pypgm.inference.oracles import Oracle
     from pypgm.models.estimated_model import EstimatedModel
     from pypgm.models.marginal import Method
     from pypgm.models.recipe import Recipe
@@ -360,6 +359,7 @@ class Model(Shown, Stored, Generic[Table]):
         ModelTooLargeError
             If the oracle is "exact" and a junction tree of the regions does not fit.
         """
+        check_choice("oracle", oracle, get_args(Oracle))
         if oracle in {"exact", "auto"}:
             try:
                 return self._exact_log_z(evidence)
@@ -429,6 +429,7 @@ class Model(Shown, Stored, Generic[Table]):
         >>> pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("a", "sex")], [0.0, 1.0, 3.0, 0.0]), total=9.0).map()
         ({'a': 1, 'sex': 'F'}, 3.0)
         """
+        check_choice("oracle", oracle, ("exact", "auto"))
         known = self.folding.evidence(evidence)
         try:
             tree, potentials = self._joint

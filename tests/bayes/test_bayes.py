@@ -141,7 +141,8 @@ def test_impossible_evidence_raises_wherever_it_stands(sprinkler):
     for ask in (sprinkler.marginals, lambda e: sprinkler.query("rain", e), lambda e: sprinkler.query((), e)):
         with pytest.raises(ImpossibleEvidenceError, match="grass, rain, sprinkler"):
             ask(evidence)
-    assert sprinkler.log_probability(evidence) == -np.inf
+    for oracle in ("exact", "region_graph", "sampling", "auto"):
+        assert sprinkler.log_probability(evidence, oracle=oracle) == -np.inf
 
 
 def test_a_long_hidden_markov_model_does_not_underflow():
@@ -503,6 +504,15 @@ def test_samples_of_all_sizes():
         np.testing.assert_array_equal(codes, np.searchsorted(np.cumsum(table) / table.sum(), uniform, side="right"))
     assert len(net.sample(0)) == 0
     np.testing.assert_array_equal(net.sample(9, 7).columns["a"], net.sample(9, np.random.default_rng(7)).columns["a"])
+
+
+@pytest.mark.parametrize("oracle", ["exact", "sampling", "auto"])
+def test_more_records_than_fit_are_refused_at_once(sprinkler, oracle):
+    known = {"grass": "wet", "rain": "no", "sprinkler": "on"}
+    for evidence in (None, {"grass": "wet"}, known):
+        for rows in (10**13, 2**62, 10**30):
+            with pytest.raises(ModelTooLargeError, match=f"{rows} records of 3 attributes.*ask for fewer"):
+                sprinkler.sample(rows, evidence=evidence, oracle=oracle)
 
 
 ABBREVIATED = {

@@ -165,6 +165,7 @@ def test_unsuitable_questions_are_refused():
     for message, call in {
         "evidence": lambda: sensitivity(net, {"a": 0}, {"a": 0}),
         "at least 1": lambda: explanations(net, 0),
+        "at least one target": lambda: explanations(net, 1, targets=()),
         "finding about itself": lambda: findings_worth(net, "a", findings=["a"]),
         "'c'": lambda: entropy(net, "c"),
     }.items():

@@ -231,6 +231,14 @@ def test_groups_by_any_sets_are_those_of_a_counter(name, size, monkeypatch):
         assert len(columns["n"]) == sum(len(counts) for _, counts in found.values())
 
 
+@pytest.mark.parametrize("size", [2**40, 2**62, 2**63 - 1])
+def test_columns_whose_counts_do_not_fit_are_refused_before_they_are_counted(size):
+    with own("duckdb") as of_engine:
+        table = of_engine.opened(of_engine.made(["a BIGINT", "b BIGINT"], [["0", "1"], ["1", "0"]]))
+        with pytest.raises(pypgm.ModelTooLargeError, match=r"leave out 'b'.*declare fewer values"):
+            EngineTable(table, pypgm.Schema({"a": 2, "b": size}))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_covers_have_each_clique_and_few_cells(seed):
     rng = np.random.default_rng(seed)

@@ -101,10 +101,18 @@ def behind_addresses(tmp_path, suffix="parquet"):
     return f"memory://t/*.{suffix}"
 
 
+def in_a_folder_behind_an_address(tmp_path):
+    folder = behind_addresses(tmp_path).partition("*")[0]
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    for name in ("_delta_log/9.parquet", ".old/day=1/0.parquet", "_0.parquet", "notes.txt"):
+        store.pipe(f"/t/{name}", store.cat("/t/0.parquet"))
+    return folder
+
+
 FORMS = {
     "addresses": behind_addresses,
     "addresses of packed CSV": lambda tmp_path: behind_addresses(tmp_path, "csv.gz"),
-    "a folder behind an address": lambda tmp_path: behind_addresses(tmp_path).partition("*")[0],
+    "a folder behind an address": in_a_folder_behind_an_address,
     "folder": in_files,
     "pattern": lambda tmp_path: str(in_files(tmp_path) / "*.parquet"),
     "list": lambda tmp_path: sorted(in_files(tmp_path).glob("*.parquet")),

@@ -54,6 +54,14 @@ def test_files_keep_a_rounded_screen_exactly(seed):
     assert (read.pairs, read.stddev, read.total) == (PAIRS, kept.stddev, kept.total)
 
 
+def test_files_keep_scores_that_the_noise_is_tiny_beside():
+    screen = PairScreen((("a", "b"),), np.array([-1e15]), np.array([1e15]), 0.125, 1e15)
+    read = PairScreen.from_fields(DOMAIN, screen.to_fields(DOMAIN))
+    assert (read.scores.tolist(), read.by_chance.tolist()) == ([-1e15], [1e15])
+    with np.errstate(all="raise", under="ignore"):
+        assert 0 <= read.dependence()[frozenset("ab")] < 0.01
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -61,11 +69,12 @@ def test_files_keep_a_rounded_screen_exactly(seed):
         {"pairs": np.full((15, 2), [0, 6], dtype=np.int32).T},
         {"pairs": np.full((15, 2), [-1, 2], dtype=np.int32).T},
         {"pairs": np.full((14, 2), [0, 1], dtype=np.int32).T},
+        {"pairs": np.array([[0, 1] * 7 + [0], [1, 0] * 7 + [2]], dtype=np.int32)},
         {"scores": np.zeros(15)},
+        {"scores": np.array(3, dtype=np.int32)},
         {"scores": np.zeros((15, 1), dtype=np.int32)},
         {"by_chance": np.full(15, -1, dtype=np.int32)},
-        {"stddev": 0.0},
-        {"total": -1.0},
+        *({name: value} for name in ("stddev", "total") for value in (0.0, -1.0, 5e-324, 1e308, np.inf, np.nan)),
     ],
 )
 def test_fields_that_are_no_screen_are_refused(change):

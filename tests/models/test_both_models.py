@@ -220,8 +220,11 @@ def test_any_oracle_answers_what_rests_on_all_assignments(model, evidence):
             wanted = model.log_probability(evidence)
             assert model.log_probability(evidence, oracle=oracle) == pytest.approx(wanted, abs=2e-5)
     assert model.map(evidence, oracle="auto") == (values, log_weight)
+    for ask, other in itertools.product((model.log_partition, model.map), ("other", None, ["exact"])):
+        with pytest.raises(ValueError, match="oracle must be one of"):
+            ask(evidence, oracle=other)
     with pytest.raises(ValueError, match="oracle must be one of"):
-        model.log_partition(evidence, oracle="other")
+        model.map(evidence, oracle="sampling")
 
 
 def test_the_joint_distribution_of_wide_regions_is_approximated_on_request():

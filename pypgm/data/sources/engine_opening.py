@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_tables_fit
 from pypgm.data.columns.bins import MOST_BINS
 from pypgm.data.schema.person import NO_KEY
 from pypgm.data.schema.schema import Schema
@@ -102,7 +103,14 @@ class Opening:
         codes : Codes
         persons : mapping from str to ibis.Value
             Keys of persons.
+
+        Raises
+        ------
+        ModelTooLargeError
+            If the counts of a column do not fit in memory.
         """
+        ways = "or declare fewer values"
+        check_tables_fit(self._domain, [(a,) for a in self._domain], np.dtype(np.int64).itemsize, way_out=ways)
         attributes = {f"c{self._domain.index(a)}": codes.of(a)[0] for a in codes.direct}
         keys = {f"t{i}": key for i, key in enumerate(codes.texts.keys.values())}
         nobody = self._nobody(persons)

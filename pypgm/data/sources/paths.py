@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from urllib.parse import unquote
 
 from pypgm.data.sources.files import as_path
-from pypgm.data.sources.remote import expanded_remote, is_remote
+from pypgm.data.sources.remote import expanded_remote, is_hidden, is_hidden_folder, is_remote
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq", ".jsonl", ".ndjson", ".jsonl.gz")
 """Endings of files that are taken from a folder."""
@@ -127,8 +127,8 @@ def _in_folder(folder: str) -> list[str]:
     """Return the tables in a folder and in those below it; names that begin with . or _ are no data of their tools."""
     tables: list[str] = []
     for here, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if "=" in name or not name.startswith((".", "_")))
-        files = [name for name in names if name.endswith(SUFFIXES) and not name.startswith((".", "_"))]
+        folders[:] = sorted(name for name in folders if not is_hidden_folder(name))
+        files = [name for name in names if name.endswith(SUFFIXES) and not is_hidden(name)]
         for path in (os.path.join(here, name) for name in [*folders, *files]):
             if os.path.islink(path) and not _is_below(path, folder):
                 raise ValueError(f"{path} is a link out of the folder {folder}: name that file or folder itself")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
+import posixpath
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +25,22 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
     (True, False, False)
     """
     return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a file in a folder is none of its tables, but of some tool."""
+    return name.startswith((".", "_"))
+
+
+def is_hidden_folder(name: str) -> bool:
+    """Return whether a folder in another holds no tables, but what some tool keeps.
+
+    Examples
+    --------
+    >>> is_hidden_folder("_delta_log"), is_hidden_folder("_year=2023")
+    (True, False)
+    """
+    return is_hidden(name) and "=" not in name
 
 
 def open_remote(address: str) -> io.BufferedReader:
@@ -46,7 +64,10 @@ def expanded_remote(address: str, suffixes: Sequence[str]) -> list[str]:
     system, place = _system(address)
     what = f"listing {address}"
     if address.endswith("/"):
-        places = guarded(what, lambda: [f for f in system.find(place) if f.endswith(tuple(suffixes))])
+        places = [file for file in guarded(what, lambda: system.find(place)) if file.endswith(tuple(suffixes))]
+        below = [posixpath.relpath(file, place).split("/") for file in places]
+        shown = [not any(map(is_hidden_folder, folders)) and not is_hidden(name) for *folders, name in below]
+        places = [*itertools.compress(places, shown)]
     else:
         places = guarded(what, lambda: system.glob(place))
     return sorted(guarded(what, lambda: [str(system.unstrip_protocol(file)) for file in places]))
