@@ -22,7 +22,6 @@ DISTANCES = np.concatenate([[0.0], np.geomspace(0.002, 1.0, 40)])
 
 _USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spread of such means
 _ROUNDS = 60  # of the search for the prior; more would only fit the noise
-_BLOCK = 1 << 10  # pairs that are looked at together
 _BLOCK = 1 << 10  # rows that are looked at together
 _STEPS = 16  # of a kept score in a standard deviation of its noise
 
@@ -112,8 +111,8 @@ class PairScreen:
         step = self.stddev / _STEPS
         return {
             "pairs": np.array([[number[pair[i]] for pair in self.pairs] for i in (0, 1)], dtype=np.int32),
-            "scores": np.rint(self.scores / step).astype(np.int32),
-            "by_chance": np.rint(self.by_chance / step).astype(np.int32),
+            "scores": np.rint(self.scores / step).astype(np.int64),
+            "by_chance": np.rint(self.by_chance / step).astype(np.int64),
             "stddev": self.stddev,
             "total": self.total,
         }
