@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -139,6 +140,8 @@ def synthesize(
         del opened
         return spend()
     known = declared_schema(opened, schema)
+    # Options are read more than once.
+    options = {name: [*value] if isinstance(value, Iterator) else value for name, value in options.items()}
     account = options.get("account")
     if isinstance(account, Reservation):
         raise TypeError("a job reserves for itself, once it knows that no release is there: pass the account")

@@ -112,8 +112,8 @@ class PairScreen:
         step = self.stddev / _STEPS
         return {
             "pairs": np.array([[number[pair[i]] for pair in self.pairs] for i in (0, 1)], dtype=np.int32),
-            "scores": _integers(self.scores / step),
-            "by_chance": _integers(self.by_chance / step),
+            "scores": np.rint(self.scores / step).astype(np.int64),
+            "by_chance": np.rint(self.by_chance / step).astype(np.int64),
             "stddev": self.stddev,
             "total": self.total,
         }
@@ -136,11 +136,6 @@ class PairScreen:
         cliques = tuple((names[i], names[j]) for i, j in pairs.T.tolist())
         return cls(cliques, scores * step, by_chance * step, float(fields["stddev"]), float(fields["total"]))
 
-
-def _integers(values: Array) -> NDArray[np.int32] | NDArray[np.int64]:
-    """Return rounded values, of 8 bytes each where 4 do not hold them."""
-    whole = np.rint(values)
-    return whole.astype(np.int32 if np.abs(whole).max(initial=0) < 1 << 31 else np.int64)
 
 
 def farthest(dependence: Mapping[frozenset[str], float], answer: Factor) -> float:

@@ -25,7 +25,7 @@ from pypgm.mechanisms.resolution import Resolution, contrasts_cost
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.target_pairs import TARGETS_SHARE, measure_halves, measure_strongest
-from pypgm.mechanisms.triples import Triples, spared
+from pypgm.mechanisms.triples import SCREEN_SHARE, Triples, spared
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.selector import SCREEN_BITS
@@ -388,7 +388,7 @@ def _measure_triples(
     triples = Triples(run, start, wanted.ordered, worth, wanted.within)
     if spare is None or not triples.cliques:
         return []
-    screen = _rho_of_screen(run, len(triples.cliques), start.total)
+    screen = _rho_of_screen(run, len(triples.cliques), start.total, SCREEN_SHARE * spare.most)
     return triples.measured(model, spare, screen, weights=wanted.weights, beside=beside) if screen > 0 else []
 
 
@@ -408,13 +408,18 @@ def _measure_sets_alone(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasu
     return answers._replace(sets=search.measured, followed_sets=search.followed)
 
 
-def _rho_of_screen(run: Run, n_pairs: int, total: float) -> Fraction:
-    """Return the cost of a screen of all pairs; 0 if even their mean distance would be lost in noise."""
+def _rho_of_screen(run: Run, n_cliques: int, total: float, most: float = math.inf) -> Fraction:
+    """Return the cost of a screen of many cliques, at most so much.
+
+    It is 0, for none, if even their mean distance would be lost in noise, or if the noise could not be drawn.
+    """
     change = run.table.privacy.l1_score_range / 2
     noise = min(2 * _SCREEN_NOISE * total, _MOST_SCREEN_NOISE)
-    rho = min(_SCREEN * float(run.rho), n_pairs / 2 * (change / noise) ** 2)
-    of_mean = change / math.sqrt(2 * rho) / (2 * total)
-    return Fraction(rho) if of_mean < _BLIND and total < _MAX_RECORDS and run.total != 0 else Fraction(0)
+    rho = min(_SCREEN * float(run.rho), most, n_cliques / 2 * (change / noise) ** 2)
+    of_all = change / math.sqrt(2 * rho)
+    of_each, of_mean = of_all * math.sqrt(n_cliques), of_all / (2 * total)
+    can_tell = of_mean < _BLIND and of_each < 2 * _MOST_SCREEN_NOISE and total < _MAX_RECORDS and run.total != 0
+    return Fraction(rho) if can_tell else Fraction(0)
 
 
 def _left(run: Run) -> Fraction:

@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 _MOST_SPARED = 0.75  # of the budget of pairs
 _PARTS = 0.0, 0.25, 0.5, 0.75, 1.0  # of what pairs can spare: possible budgets of triples
 _LEAST_SPARED = 0.1  # of the budget of pairs, below which triples are not worth the time
-_SCREEN_SHARE = 0.2  # of what is spared, at most
+SCREEN_SHARE = 0.2  # of what is spared, at most
 _MOST_CELLS = 1 << 16  # of all triples that are asked: records follow many that contradict each other badly
 _ATTRIBUTES = 27  # with 2,925 triples
 _LOOKED_AT = 1 << 22  # cells of all triples that are screened
@@ -168,14 +168,13 @@ class Triples:
         spare : Spare
             What pairs can spare.
         screen : Fraction
-            The part of it for the screen, at most.
+            The part of it for the screen.
         weights : mapping of clique to float
             Weight of the error of each pair; a triple counts as much as its pairs.
         beside : sequence of clique
             Those that the estimate explains besides, which must leave memory for it.
         """
         tables = [np.maximum(t.datavector(), _LEAST_COUNT) for t in model.project_many(self.cliques)]
-        screen = min(screen, Fraction(_SCREEN_SHARE * spare.most))
         dependences = self._screened(tables, screen)
         worth = np.array([math.fsum(weights.get(p, 0.0) for p in itertools.combinations(t, 2)) for t in self.cliques])
         groupings = [self._groupings(t) for t in self.cliques]

@@ -158,3 +158,13 @@ def test_errors_of_pairs_that_were_not_counted_are_no_more_than_the_screen_leave
     assert len(ratios) >= 8
     assert np.mean(held) >= 0.85
     assert np.median(ratios) < 3 < np.median(before)
+
+
+@pytest.mark.parametrize("total", [2.0**20, 2.0**30, 2.0**36])
+def test_a_screen_of_any_number_of_records_is_kept_exactly(total):
+    domain = pypgm.Domain({"a": 2, "b": 2, "c": 2})
+    screen = PairScreen((("a", "b"), ("c", "a")), np.array([2 * total, -3.0]), np.array([total, 0.0]), 0.7, total)
+    again = PairScreen.from_fields(domain, screen.rounded().to_fields(domain))
+    assert np.array_equal(again.scores, screen.rounded().scores)
+    assert np.array_equal(again.by_chance, screen.rounded().by_chance)
+    assert again.pairs == screen.pairs

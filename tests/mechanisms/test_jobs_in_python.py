@@ -126,6 +126,15 @@ def test_under_a_key_other_targets_get_nothing(folder, monkeypatch):
     assert cli.main([*call, "--target", "b"]) == 0
 
 
+@pytest.mark.parametrize(("mechanism", "name"), [("wide", "targets"), ("mwem", "workload")])
+def test_a_job_may_be_given_an_iterator(folder, mechanism, name):
+    given = {"release": "given.pgm", "unsafe_seed": 0, "mechanism": mechanism}
+    drawn, listed = job(**{**given, name: iter(["b"])}), job(**{**given, name: ["b"], "release": "listed.pgm"})
+    assert drawn.options == listed.options
+    assert drawn.request == listed.request
+    assert [m.clique for m in drawn.measurements] == [m.clique for m in listed.measurements]
+
+
 def test_the_release_of_an_earlier_version_is_found_whatever_it_was_asked(folder, monkeypatch):
     dataclasses.replace(job(mechanism="mwem", rounds=1, workload=1), request="").save("older.pgm")
     monkeypatch.setattr(mechanisms, "mwem", functools.wraps(mechanisms.mwem)(lambda *_, **__: spent_again()))

@@ -143,3 +143,10 @@ def test_a_plan_forecasts_triples_as_a_release_has_them():
     assert any(len(c) == 3 for c in planned.cliques)
     less = pypgm.mechanisms.plan("wide", DATA.domain, epsilon=0.1, delta=1e-9, n_records=6000)
     assert not any(len(c) == 3 for c in less.cliques)
+
+
+@pytest.mark.parametrize(("n", "rho"), [(2**34, 1e-8), (2**35, 3e-9)])  # of triples; of pairs
+def test_a_screen_whose_noise_cannot_be_drawn_is_not_made(n, rho):
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(12)})
+    planned = pypgm.mechanisms.plan("wide", domain, budget=Budget(rho=rho), n_records=n)
+    assert not any(len(c) == 3 for c in planned.cliques)
