@@ -83,6 +83,9 @@ class PairScreen:
     stddev: float
     total: float
 
+    def __repr__(self) -> str:
+        return f"PairScreen({len(self.pairs)} pairs, noise of {self.stddev:.6g} records)"
+
     def rounded(self) -> PairScreen:
         """Return the screen as releases keep it: to sixteenths of the noise, of which files need few bytes."""
         step = self.stddev / _STEPS
