@@ -102,9 +102,9 @@ class PairScreen:
 
         Examples
         --------
-        >>> screen = PairScreen((("a", "b"), ("b", "c")), np.array([30.0, 900.0]), np.full(2, 28.0), 10.0, 1000.0)
+        >>> screen = PairScreen((("a", "b"), ("b", "c")), np.array([60.0, 900.0]), np.full(2, 28.0), 10.0, 1000.0)
         >>> {"".join(sorted(pair)): round(far, 2) for pair, far in screen.dependence().items()}
-        {'ab': 0.01, 'bc': 0.45}
+        {'ab': 0.03, 'bc': 0.45}
         """
         squares = self.likely() @ np.square(DISTANCES)
         return dict(zip(map(frozenset, self.pairs), np.sqrt(squares).tolist(), strict=True))
