@@ -134,8 +134,8 @@ class Plan(Shown):
             return "interactions of three and more columns: not looked for, with this workload, budget and records"
         share = 50 + 50 * self.interactions
         return (
-            f"interactions of three and more columns: found where {share:.0f} % of the records follow a parity of "
-            "halves, which chance makes 50; more where pairs are noisy"
+            "interactions of three and more columns, each cut in halves: found if the number of upper halves is odd "
+            f"(or even) in {share:.0f} % of the records, by chance in 50 %; more are needed where pairs are noisy"
         )
 
     def expected(self) -> str:

@@ -18,7 +18,10 @@ from pypgm.errors import ModelTooLargeError
 _GIB = 2.0**30
 _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes")  # files of a control group
 _VERSION_2 = ("memory.max", "memory.current")
-_WAY_OUT = 'use oracle="region_graph" of estimates, networks and fields, fewer or smaller cliques, or max_bytes'
+_WAY_OUT = (
+    'use oracle="auto" of networks and fields or oracle="region_graph" of estimates, fewer or smaller cliques, '
+    "or max_bytes"
+)
 _MAX_VALUES = 2**63 - 1
 _ALWAYS = 2**24  # bytes that fit anywhere: not worth asking the system
 

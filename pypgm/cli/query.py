@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import itertools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pypgm._base.terminal import aligned, escaped, label_text, terminal_width
 from pypgm.bayes.network import BayesianNetwork
@@ -36,6 +37,9 @@ from pypgm.models.estimated_again import ERROR_DRAWS
 from pypgm.release import Release
 from pypgm.report import cells
 
+if TYPE_CHECKING:
+    from pypgm.files.stored_model import ReleasedModel
+
 _DESCRIPTION = """\
 Print marginals of a model: for each cell its expected number of records, and its expected error, due to the noise and
 to everything that was not measured; inf for an attribute that was never measured. The basis of the answer follows:
@@ -57,6 +61,7 @@ examples:
   pypgm query people.pgm age,sex --out age-sex.csv
   pypgm query people.pgm age sex --json
   pypgm query alarm.bif HYPOVOLEMIA --given CVP=LOW
+  pypgm query wide.bif x --oracle auto   (where no exact answer fits into memory)
 """
 
 
@@ -76,6 +81,13 @@ def add_to(commands: Verbs) -> None:
         default=ERROR_DRAWS,
         help="estimates from which expected errors are computed "
         f"(default {ERROR_DRAWS}, within {100 / math.sqrt(2 * ERROR_DRAWS):.0f} %%; 0: no errors)",
+    )
+    query.add_argument(
+        "--oracle",
+        choices=["exact", "auto", "region_graph", "sampling"],
+        default="exact",
+        help="approximate answers of a network that is too wide for exact ones: auto chooses the better known of "
+        "region_graph and sampling",
     )
     query.add_argument("--encoding", default="utf-8", help="encoding of a network, as latin-1 (default utf-8)")
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")
@@ -103,12 +115,13 @@ def _query(arguments: argparse.Namespace) -> None:
         if is_network_file(arguments.model)
         else model_in(arguments.model)
     )
+    query = _conditional(model, arguments)
     names = [*model.domain, *(() if schema is None else schema.made)]
     cliques = [clique_named(text, names) for text in arguments.cliques]
     evidence = evidence_given(model.domain, arguments.given, schema)
     # All are computed before one is shown: an error leaves no half answers.
     if isinstance(model, BayesianNetwork) or evidence:
-        answers = [conditioned(schema, clique, evidence, model.query) for clique in cliques]
+        answers = [conditioned(schema, clique, evidence, query) for clique in cliques]
         unit = "probability"
     else:
         answers, unit = [answered(schema, clique, model.project) for clique in cliques], "count"
@@ -140,6 +153,15 @@ def _query(arguments: argparse.Namespace) -> None:
         return
     with Claim(arguments.out):
         write_text(arguments.out, file.getvalue())
+
+
+def _conditional(model: ReleasedModel | BayesianNetwork, arguments: argparse.Namespace) -> Callable[..., Factor]:
+    """Return the function that answers given evidence, by the oracle that was asked for."""
+    if isinstance(model, BayesianNetwork):
+        return functools.partial(model.query, oracle=arguments.oracle)
+    if arguments.oracle != "exact":
+        raise ValueError(f"--oracle needs the file of a network, got {arguments.model}")
+    return model.query
 
 
 def _table_lines(rows: Iterable[Sequence[str]], n_names: int, unit: str, evidence: Evidence) -> list[str]:

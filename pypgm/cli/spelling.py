@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 _BUDGET = re.compile(r"Budget\(([^()]*)\)")
 _TWICE = re.compile(r"\b[a-z_]+=(?:'[^']*'|\S+) or (?=--[a-z])")  # as "delimiter=';' or --delimiter"
-_ARGUMENT = re.compile(r"(?<![\w'\"=.-])([a-z][a-z_]*)=('[^']*'|[\w./-]*)")
+_ARGUMENT = re.compile(r"(?<![\w'\"=.-])([a-z][a-z_]*)=('[^']*'|\"[^\"]*\"|[\w./-]*)")
 _NAME = re.compile(r"(?<![\w'\"=./-])[a-z]+(?:_[a-z]+)+(?![\w'\"=./(-])")
 _PHRASES = {
     "pass budget= to create one": "pypgm account create makes one",
@@ -38,5 +38,9 @@ def spelled(message: str, options: Collection[str]) -> str:
     def option(name: str, otherwise: str) -> str:
         return f"--{name.replace('_', '-')}" if name in options else otherwise
 
-    message = _ARGUMENT.sub(lambda match: " ".join([option(match[1], match[1]), match[2].strip("'")]).rstrip(), message)
+    def argument(match: re.Match[str]) -> str:
+        value = match[2].strip("'\"")
+        return f"{option(match[1], match[1])} {value}".rstrip()
+
+    message = _ARGUMENT.sub(argument, message)
     return _NAME.sub(lambda match: option(match[0], match[0]), message)

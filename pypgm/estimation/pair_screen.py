@@ -83,6 +83,9 @@ class PairScreen:
     stddev: float
     total: float
 
+    def __repr__(self) -> str:
+        return f"PairScreen({len(self.pairs)} pairs, noise of {self.stddev:.6g} records)"
+
     def rounded(self) -> PairScreen:
         """Return the screen as releases keep it: to sixteenths of the noise, of which files need few bytes."""
         step = self.stddev / _STEPS
@@ -99,9 +102,9 @@ class PairScreen:
 
         Examples
         --------
-        >>> screen = PairScreen((("a", "b"), ("b", "c")), np.array([30.0, 900.0]), np.full(2, 28.0), 10.0, 1000.0)
+        >>> screen = PairScreen((("a", "b"), ("b", "c")), np.array([60.0, 900.0]), np.full(2, 28.0), 10.0, 1000.0)
         >>> {"".join(sorted(pair)): round(far, 2) for pair, far in screen.dependence().items()}
-        {'ab': 0.0, 'bc': 0.45}
+        {'ab': 0.03, 'bc': 0.45}
         """
         squares = self.likely() @ np.square(DISTANCES)
         return dict(zip(map(frozenset, self.pairs), np.sqrt(squares).tolist(), strict=True))

@@ -75,6 +75,12 @@ class Approximation:
     regions: str = ""
     _joint: Factor | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        low, high = self.log_z_interval
+        known = f"{self.effective_size:.3g} effective draws, converged={self.converged}"
+        log_z = f"log_z {self.log_z:.6g}, 95 % in [{low:.6g}, {high:.6g}]"
+        return f"Approximation({self.oracle}: {len(self.marginals)} marginals, {log_z}, {known})"
+
     def joint(self, clique: Clique) -> Factor:
         """Return the joint probabilities of the attributes that were asked for."""
         return self.marginals[clique[0]] if self._joint is None else self._joint

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -29,6 +28,8 @@ from pypgm.models.recipe import Recipe
 from pypgm.queries import Contrasts
 
 _STANDARD_ERROR_CELL_BYTES = 40  # of an answer: its mean, its spread, and what one more draw takes
+_TABLES, _SLOW_TABLES = 4, 2  # made-up tables for a whole release; where an estimate is slow
+_QUICK = 2.0  # seconds of an estimate that is not slow
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
 
 
@@ -256,6 +257,11 @@ def expected_errors(simulation: Simulation) -> list[Factor]:
     return expectation(simulation).errors if simulation.cliques else []
 
 
+def usual_draws(model: EstimatedModel) -> int:
+    """Return the number of made-up tables from which a whole release is judged: fewer where estimates are slow."""
+    return _TABLES if model.fit is None or model.fit.seconds <= _QUICK else _SLOW_TABLES
+
+
 def expectation(simulation: Simulation) -> Expectation:
     """Return the expected errors of counts, and the distances between whole tables, from the same made-up tables."""
     model, cliques, clock = simulation.model, simulation.cliques, simulation.clock
@@ -358,14 +364,10 @@ def expected_total_variation(
     cliques: Sequence[Clique],
     draws: int,
     clock: Clock,
-    dependence: Mapping[frozenset[str], float] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
-    """Return the expected total variation distance between answers and records of each clique, 0 .. 1.
-
-    `dependence` is that of pairs by a screen, see `Simulation`.
-    """
+    """Return the expected total variation distance between answers and records of each clique, 0 .. 1."""
     draws = checked_integer("draws", draws, 1)
-    simulation = Simulation(model, cliques, None, draws, as_generator(0), clock, dependence=dependence)
+    simulation = Simulation(model, cliques, None, draws, as_generator(0), clock)
     distances = [_distances(estimated, true) for estimated, true in _worlds(simulation)]
     if not distances:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")

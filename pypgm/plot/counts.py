@@ -12,6 +12,7 @@ import numpy as np
 from pypgm._base.canvas import BLUE, GREY, INK, PALE, RED, axes_of, new_figure, plain_text
 from pypgm._base.clock import Clock
 from pypgm._base.constraints import Positive
+from pypgm._base.numeric import checked_integer
 from pypgm._base.shade import STRONGEST, shade
 from pypgm._base.signatures import checked
 from pypgm._base.student import LEVEL, LEVEL_TEXT, REACH, level_text, reach_of
@@ -19,10 +20,11 @@ from pypgm._base.terminal import escaped, label_text
 from pypgm.bayes.network_release import NetworkRelease
 from pypgm.data import Dataset
 from pypgm.data.sources.files import replacing
-from pypgm.domain import as_clique, check_kind
+from pypgm.domain import Clique, as_clique, check_kind
 from pypgm.evaluation import evaluate
 from pypgm.factor import Factor
-from pypgm.models.expected_error import expected_total_variation
+from pypgm.models.estimated_again import Simulation
+from pypgm.models.expected_error import expectation, usual_draws
 from pypgm.models.model import Model
 from pypgm.report import cells, compare
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from numpy.typing import NDArray
 
+    from pypgm.intervals.known import ReleaseErrors
     from pypgm.release import Release
 
 
@@ -211,7 +214,7 @@ def pairs(
     *,
     attributes: Sequence[str] | None = None,
     unsafe_data: Dataset | None = None,
-    draws: int = 2,
+    draws: int | None = None,
 ) -> Axes:
     """Draw a heat map of the expected errors of all pairs of attributes, in percentage points.
 
@@ -229,13 +232,14 @@ def pairs(
         Attributes whose pairs are drawn; by default all, or the first 40.
     unsafe_data : Dataset, optional
         The real records: distances are then the true ones, and the picture is not private and says so.
-    draws : int
-        Number of made-up tables from which the expected error is computed.
+    draws : int, optional
+        Number of made-up tables, two or more, from which the expected error is computed. By default as many as for a
+        report, whose figures those of a release then are.
 
     Raises
     ------
     ValueError
-        If an attribute is unknown, or the model does not hold its measurements.
+        If an attribute is unknown, there are fewer than two draws, or the model does not hold its measurements.
     TypeError
         If the errors of its kind of model are unknown.
     ImportError
@@ -256,9 +260,7 @@ def pairs(
     if unsafe_data is not None:
         distances = evaluate(model, cliques=cliques, unsafe_data=unsafe_data).values
     elif isinstance(model, Model):
-        with Clock() as clock:
-            dependence = {} if (screen := getattr(answers, "screen", None)) is None else screen.dependence()
-            distances = expected_total_variation(model, cliques, draws, clock, dependence)
+        distances = _expected_distances(answers, model, cliques, draws)
     else:
         raise TypeError(f"a {type(model).__name__} does not know its errors: pass unsafe_data")
     grid = np.full((len(names), len(names)), np.nan)
@@ -271,6 +273,18 @@ def pairs(
         if knows and isinstance(model, Model) and i != j and model.basis((a, b)) in {"unmeasured", "unknown"}:
             apart += [(i, j), (j, i)]
     return _heat_map(grid, [*map(escaped, names)], apart, unsafe_data is not None, ax)
+
+
+def _expected_distances(
+    answers: Release | Model[Any], model: Model[Any], cliques: Sequence[Clique], draws: int | None
+) -> NDArray[np.float64]:
+    """Return expected total variation distances: of a release those that its report shows."""
+    draws = usual_draws(model) if draws is None else checked_integer("draws", draws, 2)
+    with Clock() as clock:
+        simulation = Simulation(model, cliques, None, draws, np.random.default_rng(0), clock)
+        known: ReleaseErrors | None = getattr(answers, "_known", None)
+        far = expectation(simulation if known is None else known.told(simulation)).distances
+    return np.asarray(far.mean(axis=0))
 
 
 def _heat_map(

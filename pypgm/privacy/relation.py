@@ -127,14 +127,15 @@ class Privacy:
 with more it is weaker.
         >>> print(Privacy("add-remove", 2, ["NHS Number"]).assumption())
         It assumes that 'NHS Number' tells persons apart, which the owner of the real table must ensure; for a person \
-who has several it is weaker.
+with several of its values it is weaker.
         >>> print(Privacy().assumption())
         It is about single records; for a person with several in the real table it is weaker.
         """
         if self.person:
             names = " and ".join(map(repr, self.person))
             ensured = f"which the owner of {table} must ensure"
-            return f"It assumes that {names} tells persons apart, {ensured}; for a person who has several it is weaker."
+            weaker = "for a person with several of its values it is weaker"
+            return f"It assumes that {names} tells persons apart, {ensured}; {weaker}."
         if not self.is_of_people:
             return f"It is about single records; for a person with several in {table} it is weaker."
         k = self.records_per_person

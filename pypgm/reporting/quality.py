@@ -21,7 +21,7 @@ from pypgm.factor import Factor
 from pypgm.files.stored_model import ReleasedModel
 from pypgm.intervals.counts import errors_by_truths
 from pypgm.models.estimated_again import Simulation
-from pypgm.models.expected_error import Basis, expectation
+from pypgm.models.expected_error import Basis, expectation, usual_draws
 from pypgm.models.model import Model
 from pypgm.report import uncounted_text
 from pypgm.reporting.words import first_of
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from pypgm.intervals.known import ReleaseErrors
 
 _NAMED = 2  # pairs in a warning, at most
-_TABLES = 4  # made-up tables from which errors are computed
 _TRUTHS = 20  # drawn true tables of a column
-_SLOW_TABLES = 2  # made-up tables where an estimate is slow
-_QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is repeated only twice, above the second never
+_SLOW = 20.0  # seconds of an estimate that is not repeated
 _PAIRS = 1000  # that are looked at, evenly spaced among all; all pairs of 45 columns
 _CELLS = 3 * 10**6  # of all pairs together, at most
 _CLEAR = 2  # errors that a clearly related pair is from independence, at least
@@ -195,8 +193,7 @@ def quality_of(
         return None
     looked_at, n_pairs = _looked_at(model.domain)
     with Clock("how good it is", progress=progress) as clock:
-        draws = _TABLES if seconds <= _QUICK else _SLOW_TABLES
-        simulation = Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock)
+        simulation = Simulation(model, looked_at, None, usual_draws(model), np.random.default_rng(0), clock)
         expected = expectation(simulation if known is None else known.informed(simulation))
     mean = expected.distances.mean(axis=0).tolist()
     entries = zip(looked_at, expected.rest_on, expected.answers, mean, strict=True)

@@ -346,7 +346,14 @@ def test_query_of_a_network(folder, capsys):
         variable rain { type discrete[2] { no, yes }; } variable wet { type discrete[2] { no, yes }; }
         probability (rain) { table 0.5 0.5; } probability (wet | rain) { (no) 1 0; (yes) 0.25 0.75; }""")
     assert cli.main(["query", "rain.bif", "wet"]) == 0
-    assert capsys.readouterr().out.splitlines() == ["wet,probability", "no,0.625", "yes,0.375"]
+    exact = capsys.readouterr().out
+    assert exact.splitlines() == ["wet,probability", "no,0.625", "yes,0.375"]
+    assert cli.main(["query", "rain.bif", "wet", "--oracle", "auto"]) == 0
+    assert capsys.readouterr().out == exact
+    assert cli.main(["query", "rain.bif", "wet", "--oracle", "sampling"]) == 0
+    approximate = answer(capsys.readouterr().out)[1]
+    assert sum(approximate.values()) == pytest.approx(1)
+    assert approximate[("no",)] == pytest.approx(0.625, abs=0.05)
     assert cli.main(["query", "rain.bif", "rain", "--given", "wet=yes"]) == 0
     assert capsys.readouterr().out.splitlines() == ["rain,probability", "no,0", "yes,1"]
     (folder / "rain.bif").write_text("variable rain")

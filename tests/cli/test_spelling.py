@@ -63,6 +63,7 @@ REFUSED = [
     *([*PLAN, option, text] for option in ("--records", "--epsilon", "--delta") for text in ("0", "-1", "x")),
     [*PLAN, "--schema", "big.json"],
     ["query", "out.pgm", "c"],
+    ["query", "out.pgm", "a", "--oracle", "auto"],
     ["sample", "out.pgm", "--rows", "-1", "--out", "x.csv"],
     ["info", "out.pgm", "--account", "people.account"],
     ["report", "out.pgm", "people.csv", "--out", "page.html"],
@@ -111,10 +112,10 @@ def test_words_of_python_are_noticed():
 names = st.sampled_from(["rho", "time_limit", "neighbours", "reserved_delta", "by"])
 
 
-@given(name=names, value=st.sampled_from(["", "1", "'replace'", "1e-9"]), options=st.sets(names))
+@given(name=names, value=st.sampled_from(["", "1", "'replace'", '"replace"', "1e-9"]), options=st.sets(names))
 def test_an_argument_is_the_option_of_its_name_and_texts_stay(name, value, options):
     option = f"--{name.replace('_', '-')}" if name in options else name
-    shown = value.strip("'")
+    shown = value.strip("'\"")
     assert spelled(f"needs {name}={value}, or more", options) == f"needs {option}{' ' * bool(shown)}{shown}, or more"
     for kept in (f"--given '{name}={value}'", f"got '{name}=1'", f"{name}.csv", f"/{name}/x.csv: 1 = 1", "x = 1"):
         assert spelled(kept, options) == kept

@@ -335,6 +335,9 @@ def test_a_call_that_contradicts_the_person_is_refused():
         pypgm.Schema(dict(DOMAIN), person=Person("a", 2))
     with pytest.raises(ValueError, match=r"lacks a column for 'id', which names persons; synthetic records have none"):
         schema_of().encode({"a": [0], "b": [1]})
+    with pytest.raises(ValueError, match=r"lacks a column for 'id', 'b'") as refused:
+        schema_of().encode({"a": [0]})
+    assert "synthetic" not in str(refused.value)  # a table that lacks more is some other table
 
 
 def test_records_put_together_by_hand_say_whom_they_are_of():

@@ -237,7 +237,7 @@ def test_a_network_and_a_field_too_wide_are_answered_by_name():
 
 def test_a_grid_too_wide_names_an_oracle_that_answers():
     field = ising(30)
-    with pytest.raises(ModelTooLargeError, match='oracle="region_graph"'):
+    with pytest.raises(ModelTooLargeError, match='oracle="auto"'):
         field.marginals()
     found = field.approximation()
     assert found.converged

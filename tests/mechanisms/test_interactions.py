@@ -282,7 +282,7 @@ def test_a_plan_says_what_the_search_of_a_release_finds(n, epsilon):
     data = parity(n, 3)
     planned = pypgm.mechanisms.plan("wide", data.domain, epsilon=epsilon, delta=1e-9, n_records=n)
     assert (planned.interactions is None) == (not picks(wide(data, epsilon, 1e-9, unsafe_seed=0)))
-    assert ("follow a parity" in str(planned)) == (planned.interactions is not None)
+    assert ("cut in halves" in str(planned)) == (planned.interactions is not None)
     if planned.interactions is not None:
         assert 0 < planned.interactions < 1
 

@@ -16,6 +16,7 @@ from pypgm.estimation import Fit
 from pypgm.graphs.layout import laid_out
 from pypgm.graphs.pictures import draw_graph
 from pypgm.privacy.laws import Stated
+from pypgm.reporting.facts import Facts
 
 pytest.importorskip("matplotlib")
 
@@ -99,6 +100,11 @@ def test_pairs_are_in_percentage_points_and_mark_what_was_not_measured(release, 
     apart = {(a, b) for a, b in itertools.combinations(DOMAIN, 2) if release.model.basis((a, b)) == "unmeasured"}
     assert len(real.collections[0].get_offsets()) == 2 * len(apart) == 2
     assert "Expected error" in plot.pairs(release, attributes=["b", "c"]).get_title(loc="left")
+    shown = np.asarray(plot.pairs(release).images[0].get_array())
+    quality = Facts(release).quality  # of which texts and pages are made
+    points = quality.of("columns") | quality.of("pairs")
+    for (i, a), (j, b) in itertools.combinations_with_replacement(enumerate(release.model.domain), 2):
+        assert shown[i, j] == pytest.approx(points[tuple(dict.fromkeys((a, b)))])
     with pytest.raises(ValueError, match="unknown attribute"):
         plot.pairs(release, attributes=["z"])
 

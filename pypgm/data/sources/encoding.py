@@ -93,7 +93,8 @@ def name_problems(
     repeated = [repr(name) for name in columns if times[name] > 1]
     extra = [repr(name) for name in names if name not in columns and name not in left_out]
     problems = [f"lacks a column for {listed(missing)}"] if missing else []
-    if any(isinstance(columns[name], KeyColumn) for name in columns if name not in times):
+    keys = [name for name in columns if name not in times and isinstance(columns[name], KeyColumn)]
+    if keys and len(keys) == len(missing):  # of a table that lacks other columns too, it says nothing
         problems[0] += ", which names persons; synthetic records have none, and are read by schema.of_records()"
     problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
     # Where a name is missing, the header may be a record: its texts are not shown.
