@@ -140,7 +140,6 @@ class PairScreen:
         return cls(cliques, scores * step, by_chance * step, float(fields["stddev"]), float(fields["total"]))
 
 
-
 def farthest(dependence: Mapping[frozenset[str], float], answer: Factor) -> float:
     """Return how far a screen leaves the true table of a pair from a model's: infinitely where it says nothing.
 

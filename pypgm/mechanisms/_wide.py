@@ -350,8 +350,8 @@ def _measure_asked(
     pairs, triples = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK), list[LinearMeasurement]()
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
 
-    def fit(sets: Sequence[LinearMeasurement]) -> _Model:
-        return run.fit([*known, *sets], start.model(run.domain), _ROUGH_TIME)
+    def fit(sets: Sequence[LinearMeasurement], before: _Model | None = None) -> _Model:
+        return run.fit([*known, *sets], start.model(run.domain) if before is None else before, _ROUGH_TIME)
 
     rough = model = fit([])
     try:
@@ -400,7 +400,7 @@ def _measure_sets_alone(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasu
     if search.can_tell:
         try:
             search.go(
-                None, (), [m.clique for m in known], lambda sets: run.fit([*known, *sets], start.model(run.domain))
+                None, (), [m.clique for m in known], lambda sets, _: run.fit([*known, *sets], start.model(run.domain))
             )
         except KeyboardInterrupt:
             ended = "Ctrl-C ended the search for interactions: the release has what was measured by then"

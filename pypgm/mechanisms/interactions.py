@@ -168,7 +168,7 @@ class Search:
         model: _Model | None,
         pairs: Sequence[LinearMeasurement],
         cliques: Sequence[Clique],
-        fit: Callable[[Sequence[LinearMeasurement]], _Model],
+        fit: Callable[[Sequence[LinearMeasurement], _Model | None], _Model],
         most: float = math.inf,
     ) -> _Model | None:
         """Search until chance explains the set that is picked, or the budget ends; the rest of rho is left to the run.
@@ -184,7 +184,8 @@ class Search:
         cliques : sequence of clique
             Those that the last estimate explains besides the sets, which must leave memory for it.
         fit : callable
-            Makes a model of what is known and of further measurements.
+            Makes a model of what is known and of further measurements, from the model before them: another set moves it
+            little, and from there an estimate takes fewer iterations than from single attributes.
         most : float
             Part of rho that pairs can spare; by default the share of all searches. One selection is made in any case.
         """
@@ -221,7 +222,7 @@ class Search:
                 continue
             is_last = not self._affords(2 * price, 2 * budget)
             self.followed += [check, self._measured(signs, size / self._total, sum(noise) / _REST, is_last)]
-            model = fit(self.followed)
+            model = fit(self.followed, model)
             if run.ended(model):
                 break
         return model

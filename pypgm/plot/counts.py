@@ -283,7 +283,7 @@ def _expected_distances(
     with Clock() as clock:
         simulation = Simulation(model, cliques, None, draws, np.random.default_rng(0), clock)
         known: ReleaseErrors | None = getattr(answers, "_known", None)
-        far = expectation(simulation if known is None else known.told(simulation)).distances
+        far = expectation(simulation if known is None else known.informed(simulation)).distances
     return np.asarray(far.mean(axis=0))
 
 

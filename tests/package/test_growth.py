@@ -581,3 +581,73 @@ def test_ascents_look_at_all_values_of_all_cells_once(monkeypatch):
     compared = Calls(monkeypatch, best_records._Cells, "missed")
     ascended = best_records.best_records(DOMAIN, values, rng.exponential(0.2, (5, sum(DOMAIN.shape))), rng)
     assert (len(compared), ascended.shape) == (1, (5, len(DOMAIN)))
+
+
+def test_a_search_goes_on_from_the_model_before(monkeypatch):
+    rng = np.random.default_rng(0)
+    bits = {f"x{i}": rng.integers(0, 2, 4_000) for i in range(4)}
+    targets = {f"y{k}": bits[f"x{k}"] ^ bits[f"x{k + 1}"] ^ (rng.random(4_000) < 0.1) for k in (0, 2)}
+    pairs = {f"z{k}": bits[f"x{k}"] ^ (rng.random(4_000) < 0.2) for k in range(3)}
+    columns = bits | targets | pairs
+    fits, original = [], Run.fit
+
+    def fit(run, rows, prior=None, *rest, **options):
+        fits.append((sum(len(m.clique) > 2 for m in rows), prior, original(run, rows, prior, *rest, **options)))
+        return fits[-1][2]
+
+    monkeypatch.setattr(Run, "fit", fit)
+    wide(pypgm.Dataset(columns, pypgm.Domain(dict.fromkeys(columns, 2))), 10, 1e-9, unsafe_seed=1)
+    first = next(i for i, (n_sets, *_) in enumerate(fits) if n_sets)
+    last = max(i for i in range(first, len(fits)) if fits[i][0] == fits[first][0] + 2 * (i - first))
+    assert last - first >= 1
+    for (_, _, before), (_, prior, _) in itertools.pairwise(fits[first - 1 : last + 1]):
+        assert prior is before
+
+
+def dependent(sizes, n):
+    rng = np.random.default_rng(0)
+    hidden = rng.random(n)
+    columns = {f"x{i}": (np.where(rng.random(n) < 0.5, hidden, rng.random(n)) * d) for i, d in enumerate(sizes)}
+    return pypgm.Dataset({a: c.astype(np.int64) for a, c in columns.items()}, pypgm.Domain(list(columns), list(sizes)))
+
+
+def released(sizes, n=1_000, epsilon=1):
+    data = dependent(sizes, n)
+    return lambda: wide(data, epsilon, 1e-9, unsafe_seed=0).synthetic_data(rng=0)
+
+
+def estimated(n_cliques):
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(100)})
+    pairs = [pair for i, pair in enumerate(itertools.combinations(domain, 2)) if i * n_cliques % 4950 < n_cliques]
+    rows = [pypgm.LinearMeasurement(np.full(4, 25.0), pair, 3.0) for pair in pairs]
+    return lambda: pypgm.estimate(domain, rows, 100, oracle="region_graph", iterations=3, stop="optimum")
+
+
+AXES = {  # a job, two sizes, and by what the second one's work is larger
+    "records": (lambda n: released([2, 3, 4, 5], n), 500, 8_000, 16),
+    "columns": (lambda n: released([2] * n), 6, 14, 91 / 15),
+    "values": (lambda n: released([n, 3, 4]), 50, 2_000, 40),
+    "cliques": (estimated, 40, 400, 10),
+    "epsilon": (lambda epsilon: released([2, 3, 4, 5, 6], epsilon=epsilon), 10, 100, 3),
+}
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_calls_and_memory_grow_no_faster_than_an_axis(axis):
+    """Of Python and C functions, and bytes that are held at most: by the power 1.3 of the work."""
+    made, small, large, work = AXES[axis]
+    made(small)()  # imports and tables that are made once
+    used = []
+    for size in (small, large):
+        job, calls = made(size), itertools.count()
+        tracemalloc.start()
+        sys.setprofile(lambda frame, event, argument, calls=calls: next(calls) if "return" not in event else None)
+        try:
+            job()
+        finally:
+            sys.setprofile(None)
+            used.append((next(calls), tracemalloc.get_traced_memory()[1]))
+            tracemalloc.stop()
+    (few, little), (many, much) = used
+    assert many <= few * work**1.3
+    assert much <= little * work**1.3
