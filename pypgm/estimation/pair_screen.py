@@ -24,7 +24,7 @@ _USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spre
 _ROUNDS = 60  # of the search for the prior; more would only fit the noise
 _BLOCK = 1 << 10  # rows that are looked at together
 _STEPS = 16  # of a kept score in a standard deviation of its noise
-_LARGEST = 1e50  # noise and number of records in a file, or one by these: their ratio and its square stay finite
+_MAX_SCORE = 1e50  # noise and number of records in a file, or one by these: their ratio and its square stay finite
 
 
 def likely_distances(scores: Array, by_chance: Array, stddev: float) -> Array:
@@ -133,7 +133,7 @@ class PairScreen:
             raise ValueError(f"a screen needs pairs of {len(domain)} attributes")
         if len(np.unique(np.sort(pairs, axis=0), axis=1).T) < scores.size:
             raise ValueError("a screen needs each pair once")
-        if not all(1 / _LARGEST < fields[name] < _LARGEST for name in ("stddev", "total")) or by_chance.min() < 0:
+        if not all(1 / _MAX_SCORE < fields[name] < _MAX_SCORE for name in ("stddev", "total")) or by_chance.min() < 0:
             raise ValueError("a screen needs noise, records and distances by chance of 0 or more")
         names, step = domain.attributes, fields["stddev"] / _STEPS
         cliques = tuple((names[i], names[j]) for i, j in pairs.T.tolist())

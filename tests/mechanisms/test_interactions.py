@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pypgm
+from pypgm.demo import titanic
 from pypgm.mechanisms import interactions, wide
 from pypgm.mechanisms.resolution import Values
 from pypgm.mechanisms.sign_sets import candidate_sets, signs_of
@@ -292,3 +293,12 @@ def test_a_plan_names_no_interactions_where_none_are_searched():
     plan = pypgm.mechanisms.plan
     assert plan("wide", domain, epsilon=1, delta=1e-9, n_records=20_000, workload=2).interactions is None
     assert plan("mst", domain, epsilon=1, delta=1e-9, n_records=20_000).interactions_found() == ""
+
+
+@pytest.mark.parametrize("seed", [89, 91, 99, 159])
+def test_errors_of_a_model_with_a_faint_set_are_those_of_its_pairs(seed):
+    """A set that moves the model of the pairs little takes a few iterations, from which that model is not made up."""
+    release = wide(titanic(), 1.0, 1e-9, unsafe_seed=seed)
+    errors = release.expected_error(("class",), draws=10).values
+    stddev = min(float(m.stddev) for m in release.measurements if m.clique == ("class",))
+    assert errors.max() < stddev
