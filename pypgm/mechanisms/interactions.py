@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Values
@@ -219,7 +218,7 @@ class Search:
             if size < self._reach.chance + math.hypot(doubt, 2 * off, 2 * float(check.stddev) / unit):
                 break
             among &= ~candidates.holding(signs)
-            if not self._fits([*cliques, *(m.clique for m in self.followed), check.clique]):
+            if not run.fits([*cliques, *(m.clique for m in self.followed), check.clique]):
                 continue
             is_last = not self._affords(2 * price, 2 * budget)
             self.followed += [check, self._measured(signs, size / self._total, sum(noise) / _REST, is_last)]
@@ -231,14 +230,6 @@ class Search:
     def _affords(self, price: float, budget: float) -> bool:
         """Return whether a selection and a check leave as much for an interaction."""
         return min(budget, min(self._left, float(self._run.table.ledger.remaining())) / 2) >= price
-
-    def _fits(self, cliques: Sequence[Clique]) -> bool:
-        """Return whether an estimate from these cliques fits in memory."""
-        try:
-            self._run.check_fits(cliques)
-        except ModelTooLargeError:
-            return False
-        return True
 
     def _centred(self, signs: Mapping[str, Bits]) -> tuple[dict[str, NDArray[np.int64]], int]:
         """Return signs less their means, in integers, and the product of 1 for each.

@@ -316,6 +316,14 @@ class Run(Entry):
         """Raise `ModelTooLargeError` where an estimate from these cliques would not fit: before anything is spent."""
         self._planned([*cliques, *(m.clique for m in self.given)])
 
+    def fits(self, cliques: Sequence[Clique]) -> bool:
+        """Return whether an estimate from these cliques fits in memory."""
+        try:
+            self.check_fits(cliques)
+        except ModelTooLargeError:
+            return False
+        return True
+
     def estimate(self, measurements: Sequence[LinearMeasurement], prior: GraphicalModel | None = None) -> _Model:
         """Return the model that best explains measurements of this run, and those it was given, near a prior one."""
         return self.fit([*self.given, *measurements], prior)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.pair_screen import DISTANCES, likely_distances
 from pypgm.mechanisms.pair_allocation import cheapest, hidden
 from pypgm.mechanisms.pair_dependence import Dependence, by_chance, noisy_distances
@@ -183,7 +182,7 @@ class Triples:
         chosen = self._best(spare, float(screen), worth, risks, prices)
         positions = np.flatnonzero(chosen).tolist()
         cliques = [self.cliques[i] for i in positions]
-        if not cliques or not self._fits([*beside, *cliques]):
+        if not cliques or not self._run.fits([*beside, *cliques]):
             return []
         queries = [self._query(self.cliques[i], groupings[i][(chosen[i] - 1) // len(levels)]) for i in positions]
         costs = [float(prices[i, chosen[i]]) for i in positions]
@@ -268,10 +267,3 @@ class Triples:
         best = np.argsort(-gain, kind="stable")
         weighted[best[np.cumsum(cells[best]) > _MOST_CELLS], 1:] = np.inf
         return cheapest(weighted, prices, rho)
-
-    def _fits(self, cliques: Sequence[Clique]) -> bool:
-        try:
-            self._run.check_fits(cliques)
-        except ModelTooLargeError:
-            return False
-        return True

@@ -11,8 +11,9 @@ import pytest
 
 import pypgm
 from pypgm.demo import titanic
-from pypgm.mechanisms import interactions, wide
+from pypgm.mechanisms import wide
 from pypgm.mechanisms.resolution import Values
+from pypgm.mechanisms.run import Run
 from pypgm.mechanisms.sign_sets import candidate_sets, signs_of
 from pypgm.privacy import Budget, Privacy, PrivateTable
 from pypgm.privacy.counts import Dataset
@@ -171,7 +172,7 @@ def test_a_table_of_counts_is_not_searched():
 @pytest.mark.usefixtures("no_bulk")
 def test_what_does_not_fit_in_memory_is_not_asked(monkeypatch):
     data = parity(20_000, 4)
-    monkeypatch.setattr(interactions.Search, "_fits", lambda *_: False)
+    monkeypatch.setattr(Run, "fits", lambda *_: False)
     release = wide(data, 1, 1e-9, unsafe_seed=0)
     assert picks(release)
     assert all(len(c) <= 2 for c in release.model.marginals.cliques)

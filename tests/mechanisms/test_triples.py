@@ -131,7 +131,7 @@ def test_many_attributes_have_few_triples_of_few_cells():
 
 
 def test_what_does_not_fit_in_memory_is_not_asked(monkeypatch):
-    monkeypatch.setattr(Triples, "_fits", lambda *_: False)
+    monkeypatch.setattr(Run, "fits", lambda *_: False)
     release = wide(DATA, 10, 1e-9, unsafe_seed=0)
     assert len(screens(release)) == 2
     assert not in_bulk(release)
