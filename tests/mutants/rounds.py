@@ -60,7 +60,7 @@ MUTANTS = {
         "type(run.table.ledger)(run.table.ledger.budget)).measure(c, q, rho=run.rho) for c, q in zip(X, Y)]",
     ),
     "pairs are chosen by their exact distances": at(
-        "mechanisms.pair_dependence:screened", screened_pairs, "read before the charge"
+        "mechanisms.pair_dependence:noisy_distances", screened_pairs, "read before the charge"
     )(
         "X.append(distances.scores)",
         "exact = run.table._PrivateTable__data\n"

@@ -45,7 +45,7 @@ UNSHOWN = {
     ONE_LINE: "Account AccountEntry Reservation "
     "Budget Privacy Constraint KroneckerQuery Likelihood ErrorBounds PrivateStructure BlockSize SampleSize "
     "RealAnswers Finding Pair FitState TreeCost ConvexGbp RelatedTables Limits Options FieldOptions PrivateOptions "
-    "Approximation LearnedStructure Synthesizer",
+    "Approximation LearnedStructure DynamicStructure Synthesizer",
     PART: "Blank Boolean Categorical Codes Column Comparison Date Derived Difference Fake Id Integer OneOf OpenSet "
     "Person QuantileBins Real Rule Weight TreeNode Charge AccountRun",
     COMPUTES: "CountedTable EngineTable StreamedTable PrivateColumn Loss L1 L2 Custom Huber Sum L1Selector Screen "
