@@ -155,6 +155,7 @@ def pairs(arcs):
 
 @pytest.fixture(scope="module")
 def names():
+    pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     domain = dict.fromkeys("abcd", LABELS)
     tables = {a: rng.dirichlet([1, 1], (2,) * len(PARENTS.get(a, ()))) for a in domain}

@@ -598,11 +598,12 @@ def test_the_next_command_reads_the_table_as_the_last_one_did(folder, monkeypatc
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_a_process_of_the_command_sets_its_modules_apart_and_collects_garbage_again(own):
+def test_a_process_of_the_command_sets_its_modules_apart_and_collects_garbage_again(own, tmp_path):
     given = "" if own else "sys.argv[1:]"
     script = (
         "import gc, sys; from pypgm.cli import main\n"
         f"try: main({given})\nexcept SystemExit: pass\nprint(gc.isenabled(), gc.get_freeze_count() > 10_000)"
     )
-    process = subprocess.run([sys.executable, "-c", script, "--version"], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", script, "--version"]
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert process.stdout.splitlines()[-1] == f"True {own}"
