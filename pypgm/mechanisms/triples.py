@@ -37,7 +37,7 @@ _LEAST_SPARED = 0.1  # of the budget of pairs, below which triples are not worth
 SCREEN_SHARE = 0.2  # of what is spared, at most
 _MOST_CELLS = 1 << 16  # of all triples that are asked: records follow many that contradict each other badly
 _ATTRIBUTES = 27  # with 2,925 triples
-_LOOKED_AT = 1 << 22  # cells of all triples that are screened
+_LOOKED_AT = 1 << 18  # cells of all triples that are screened: an engine sends 16 bytes for each
 _IN_A_SUM = 10  # records in a sum that is screened, on average ...
 _FEW_GROUPS = 16  # ... of at most so many groups an attribute
 _GROUPS = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, math.inf)  # of each attribute of a triple that is asked
@@ -100,10 +100,6 @@ class _Grouping(NamedTuple):
         """Part of the noise in sums, or of chance, that is left where the pairs are known: of degrees of freedom."""
         return math.sqrt(math.prod(1 - 1 / n for n in self.sizes))
 
-    @property
-    def sums(self) -> Partition:
-        return Partition(np.ravel_multi_index(np.ix_(*self.groups), self.sizes).ravel())
-
 
 class Triples:
     """Triples to be screened against a model of the pairs, and to be asked for the interaction of their attributes.
@@ -136,6 +132,7 @@ class Triples:
         within: Sequence[Clique] | None,
     ) -> None:
         self._run, self._total, self._ordered = run, start.total, ordered
+        self._known_sums: dict[tuple[object, ...], Partition] = {}
         self._values = {a: Values(shares, a in ordered) for a, shares in start.shares.items()}
         domain, of = run.domain, dict.fromkeys((a for a in run.domain if run.domain.size((a,)) > 1), 0.0)
         for attribute, gain in ((a, gain) for pair, gain in worth.items() for a in pair):
@@ -226,7 +223,7 @@ class Triples:
         """Return the likely distances of the triples from what the model expects of them, by one noisy screen."""
         count = min(_FEW_GROUPS, max(2.0, (self._total / _IN_A_SUM) ** (1 / 3)))
         groupings = {t: self._grouping(t, count) for t in self.cliques}
-        sums: dict[Clique, Partition] = {t: grouping.sums for t, grouping in groupings.items()}
+        sums: dict[Clique, Partition] = {t: self._sums(grouping) for t, grouping in groupings.items()}
         expected: dict[Clique, Array] = {t: sums[t].matvec(v) for t, v in zip(self.cliques, tables, strict=True)}
         scores, stddev = noisy_distances(self._run, self.cliques, expected.__getitem__, rho, sums.__getitem__)
         chance = np.array([groupings[t].free * float(by_chance(expected[t], self._total)) for t in self.cliques])
@@ -246,6 +243,14 @@ class Triples:
         groupings = {grouping.sizes: grouping for grouping in (self._grouping(triple, count) for count in _GROUPS)}
         return [grouping for sizes, grouping in groupings.items() if min(sizes) > 1]
 
+    def _sums(self, grouping: _Grouping) -> Partition:
+        """Return the sums over groups: one query for all triples whose values are grouped alike."""
+        alike = (grouping.sizes, *(g.tobytes() for g in grouping.groups))
+        if alike not in self._known_sums:
+            cells = np.ravel_multi_index(np.ix_(*grouping.groups), grouping.sizes).ravel()
+            self._known_sums[alike] = Partition(cells)
+        return self._known_sums[alike]
+
     def _query(self, triple: Clique, grouping: _Grouping) -> Contrasts:
         is_whole = grouping.sizes == self._run.domain.sizes(triple)
         return whole_contrasts(grouping.sizes) if is_whole else Contrasts(grouping.sizes, grouping.groups)
@@ -256,7 +261,7 @@ class Triples:
         part = share_seen(grouping.sizes, sizes, [a in self._ordered for a in triple])
         is_whole = np.array(grouping.sizes == sizes)
         signal, rest = dependence.split(part, is_whole)
-        noise = np.square(hidden(grouping.sums.matvec(table), grouping.free * levels))[:, None]
+        noise = np.square(hidden(self._sums(grouping).matvec(table), grouping.free * levels))[:, None]
         return dependence.mean(np.sqrt(rest + signal * noise / (signal + noise)))
 
     def _chosen(self, worth: Array, risks: Array, prices: Array, rho: float) -> NDArray[np.int64]:

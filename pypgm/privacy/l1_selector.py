@@ -11,7 +11,7 @@ from pypgm.domain import Clique
 from pypgm.privacy.access import TableAccess
 from pypgm.privacy.observer import the_observer
 from pypgm.privacy.selector import GRID_BITS, SCORE_LIMIT, Comparison, Selector
-from pypgm.privacy.trusted_query import trusted_query
+from pypgm.privacy.trusted_query import trusted_on
 from pypgm.queries import LinearQuery
 
 __all__ = ["GRID_BITS", "SCORE_LIMIT", "L1Selector", "l1_distance", "on_grid"]
@@ -66,9 +66,10 @@ class L1Selector(Selector[Estimate]):
         """Compute the estimates of the candidates before any record is read: an error here holds no count."""
         if now.public:
             return
-        for clique in now.candidates:
-            if clique not in self._queries:
-                self._queries.setdefault(clique, self._checked_query(clique))
+        wanted = {clique: self._query(clique) for clique in now.candidates if clique not in self._queries}
+        known: dict[tuple[int, int], LinearQuery] = {}  # copies, one for each query
+        for clique, query in wanted.items():
+            self._queries.setdefault(clique, self._checked_query(clique, query, known))
         queries = [self._queries[clique] for clique in now.candidates]
         sizes = [
             self._access.domain.size(c) if q is None else q.shape[0]
@@ -76,10 +77,11 @@ class L1Selector(Selector[Estimate]):
         ]
         now.public = [on_grid(c, now.by(c), size) for c, size in zip(now.candidates, sizes, strict=True)]
 
-    def _checked_query(self, clique: Clique) -> LinearQuery | None:
+    def _checked_query(
+        self, clique: Clique, query: LinearQuery | None, known: dict[tuple[int, int], LinearQuery]
+    ) -> LinearQuery | None:
         # The range of the scores assumes queries in which one record changes one answer by 1.
-        query = self._query(clique)
-        trusted = None if query is None else trusted_query(query, self._access.domain.size(clique))
+        trusted = None if query is None else trusted_on(self._access.domain, clique, query, known)[2]
         if trusted is not None and not trusted.has_unit_columns:
             needed = f"a selection compares cells or sums over groups of cells; clique {clique}"
             raise ValueError(f"{needed} has {query!r}")

@@ -139,9 +139,9 @@ def test_an_engine_counts_numbers_below_points_as_memory_does(own, kind):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("own", ["duckdb", "sqlite", "postgres"], indirect=True)
 def test_only_counts_leave_an_engine(own, monkeypatch):
-    """Of a table with an open and a quantile column `wide` fetches 10 megabytes at most, and fewer rows than it has."""
+    """Of a million records with an open and a quantile column `wide` fetches 10 megabytes at the most."""
     types = pytest.importorskip("ibis.expr.types")
-    n = {"duckdb": 1_000_000, "postgres": 200_000}.get(own.name, 50_000)
+    n = {"duckdb": 1_000_000, "postgres": 200_000}.get(own.name, 100_000)
     series = {
         "duckdb": f"range({n}) AS r(i)",
         "postgres": f"generate_series(0, {n - 1}) AS r(i)",
@@ -171,8 +171,7 @@ def test_only_counts_leave_an_engine(own, monkeypatch):
         own.run("DROP TABLE large")
     assert release.schema.columns["wage"].n_values > 15
     nbytes, rows = map(sum, zip(*sizes, strict=True))
-    assert 0 < nbytes < 40 * rows < 10_000_000  # whatever the number of columns
-    assert rows < n
+    assert 0 < nbytes < 40 * rows < 10 * n  # whatever the number of columns
 
 
 def pieces_of(raw, size=97):

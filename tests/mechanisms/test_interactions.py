@@ -169,7 +169,6 @@ def test_a_table_of_counts_is_not_searched():
     assert not larger(release)
 
 
-@pytest.mark.usefixtures("no_bulk")
 def test_what_does_not_fit_in_memory_is_not_asked(monkeypatch):
     data = parity(20_000, 4)
     monkeypatch.setattr(Run, "fits", lambda *_: False)

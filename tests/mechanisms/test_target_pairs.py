@@ -11,6 +11,10 @@ import pytest
 import pypgm
 from pypgm import Budget, Dataset, Domain, Privacy
 from pypgm.mechanisms import wide
+from pypgm.mechanisms.one_way import independent, measure_singles
+from pypgm.mechanisms.run import Run
+from pypgm.mechanisms.target_pairs import measure_strongest
+from pypgm.privacy import PrivateTable
 
 RELATIONS = [Privacy(), Privacy("replace"), Privacy(records_per_person=3)]
 
@@ -86,6 +90,33 @@ def test_the_column_that_a_target_follows_from_is_measured_finely(privacy, epsil
     assert any(m.clique == ("cause", "y") and m.query.shape[0] > 1 for m in release.measurements)
     given_cause = release.project(("cause", "y")).values
     assert np.mean(given_cause.argmax(axis=1)[columns["cause"]] == columns["y"]) > 0.65
+
+
+@pytest.mark.parametrize("privacy", RELATIONS, ids=str)
+def test_no_neighbour_moves_the_distances_of_picks_further_than_is_charged(privacy, monkeypatch):
+    """Distances over groups, recomputed record by record, of neighbours that differ in one person."""
+    rng = np.random.default_rng(4)
+    data, charged = followers(2, 7, 80, 0.4), []
+    run = Run("wide", data, budget=Budget(rho=50), privacy=privacy, unsafe_seed=0)
+    start = independent(run, measure_singles(run, run.rho / 10))
+    pairs = [("y", a) for a in data.domain if a != "y"]
+    own = PrivateTable.l1_selector
+    monkeypatch.setattr(PrivateTable, "l1_selector", lambda *a: (charged.append(a[1:]), own(*a))[1])
+    assert len(measure_strongest(run, pairs, start, (), 1.0)) == 3
+    ((cliques, expected, query),) = charged
+    laws = [line.law for line in run.table.ledger.lines if line.what == "select"]
+    codes = np.stack([data.columns[a] for a in data.domain], axis=1)
+
+    def distances(rows):
+        records = Dataset(dict(zip(data.domain, rows.T, strict=True)), data.domain)
+        return np.array([np.abs(query(p).matvec(records.project(p).datavector()) - expected(p)).sum() for p in cliques])
+
+    k, base = privacy.records_per_person or 1, distances(codes)
+    kept = codes if privacy.neighbours == "add-remove" else codes[k:]
+    for _ in range(200):
+        new = np.tile(rng.integers(0, data.domain.shape), (k, 1))
+        moved = distances(np.vstack([kept, new])) - base
+        assert np.ptp(moved) <= laws[0].score_range + 1e-9
 
 
 def test_nothing_is_picked_where_picks_are_chance_or_the_screen_shows_all():

@@ -125,7 +125,7 @@ def test_many_attributes_have_few_triples_of_few_cells():
     worth = {p: float(p[0] == "x7" or p[1] == "x7") for p in itertools.combinations(sizes, 2)}
     triples = Triples(run, start, (), worth, None).cliques
     assert len(triples) <= 2925
-    assert sum(map(data.domain.size, triples)) <= 1 << 22
+    assert sum(map(data.domain.size, triples)) <= 1 << 18
     assert len(set(map(frozenset, triples))) == len(triples)
     assert any("x7" in t for t in triples)
 

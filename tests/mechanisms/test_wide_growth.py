@@ -30,7 +30,7 @@ def test_pairs_of_a_release_share_some_tens_of_laws_and_one_query(monkeypatch):
     made = calls(monkeypatch, DiscreteGaussian, "_with_threshold")
     copied = calls(monkeypatch, trusted_query, "_copied")
     listed = calls(monkeypatch, pair_forecasts, "resolutions")
-    release = wide(data, budget=pypgm.Budget(rho=1), workload=2, unsafe_seed=0)
+    release = wide(data, budget=pypgm.Budget(rho=1), unsafe_seed=0)
     pairs = [m for m in release.measurements if isinstance(m.query, queries.Contrasts) and len(m.clique) == 2]
     assert len(pairs) > 600  # in two stages
     assert len({m.stddev for m in pairs}) < 100
