@@ -14,7 +14,6 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Values
 from pypgm.mechanisms.sign_sets import Bits, Candidates, candidate_sets, number_of_sets, signs_of
-from pypgm.models import GraphicalModel
 from pypgm.privacy.sign_selector import sign_sums
 from pypgm.queries import Contrasts, Kronecker, Matrix
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
-    from pypgm.models import RegionGraphModel
+    from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.privacy.relation import Privacy
     from pypgm.queries import LinearQuery
 
@@ -343,7 +342,4 @@ def with_sets(
         LinearMeasurement(m.linear_map.matvec(t.datavector()), m.clique, m.stddev, m.query, not_private=m.not_private)
         for m, t in zip(known, tables, strict=True)
     ]
-    joined = run.fit([*run.given, *said, *sets], model)
-    if isinstance(model, GraphicalModel) and model.recipe is not None and joined.recipe is not None:
-        joined.recipe = joined.recipe.after(model.recipe)
-    return joined
+    return run.fit([*run.given, *said, *sets], model)

@@ -25,6 +25,7 @@ from pypgm.estimation.steps import Pace
 from pypgm.estimation.total import check_range, total_of_answers
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
+from pypgm.inference.conditioned import ExactAnswers
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
 from pypgm.models.request import Prior, Request
@@ -196,10 +197,11 @@ def estimated_again(
     is_prior, before = recipe is not model.recipe, recipe.prior_recipe
     request = requested_again(model, recipe, clock)
     if before is None:
-        is_exact = model.is_exact or is_prior
+        first = recipe.prior
+        known = _log_shares(first) if first is not None and (model.is_exact or is_prior) else None
 
         def prior(answers: Sequence[LinearMeasurement]) -> Prior:
-            return _start(recipe, answers, max(model.total, 1.0), is_exact=is_exact)
+            return None if first is None else _start(first, answers, max(model.total, 1.0), known)
 
     else:
         estimated, indices = estimated_again(model, before.recipe, clock), before.measurement_indices
@@ -226,32 +228,44 @@ def _pace(model: EstimatedModel) -> Pace | None:
     return Pace(len(fit.history) - 1) if fit is not None and fit.status == "validated" else None
 
 
+def _log_shares(potentials: CliqueVector) -> dict[str, NDArray[np.float64]]:
+    """Return the natural logs of the probabilities of each attribute's values."""
+    with np.errstate(divide="ignore"):  # of structural zeros
+        return {a: np.log(shares) for a, shares in ExactAnswers(potentials).marginals().items()}
+
+
 def _start(
-    recipe: Recipe, measurements: Sequence[LinearMeasurement], total: float, *, is_exact: bool
-) -> CliqueVector | None:
+    prior: CliqueVector,
+    measurements: Sequence[LinearMeasurement],
+    total: float,
+    known: Mapping[str, NDArray[np.float64]] | None,
+) -> CliqueVector:
     """Return the prior of an estimate with single measured attributes read off other answers.
 
-    A prior made of the answers has their noise; other parts of it, and one that stands on its own, stay.
+    A prior made of the answers has their noise; other parts of it, and one that stands on its own, stay. On a junction
+    tree `known` has the logs of the prior's probabilities, as its potentials multiply; the regions of a region graph
+    hold marginals each.
     """
-    prior = recipe.prior
-    if prior is None:
-        return None
     moved = CliqueVector(prior.domain, prior.cliques, prior.values.copy())
     alone: dict[str, list[LinearMeasurement]] = {}
     for m in measurements:
         if len(m.clique) == 1 and m.linear_map.is_identity:
             alone.setdefault(m.clique[0], []).append(m)
     for attribute, answers in alone.items():
-        # Regions hold marginals each; the potentials of a tree's cliques multiply.
-        homes = [i for i, c in enumerate(prior.cliques) if (c == (attribute,) if is_exact else attribute in c)]
+        homes = [i for i, c in enumerate(prior.cliques) if (attribute in c if known is None else c == (attribute,))]
         if not homes:
             continue
         precisions = [float(np.mean(m.stddev)) ** -2 for m in answers]
         counts = np.average([m.values for m in answers], axis=0, weights=precisions)
         new = np.maximum(nearest(counts, total), _FLOOR * math.fsum(precisions) ** -0.5)
-        home = prior[(attribute,) if (attribute,) in prior else prior.cliques[homes[0]]]
-        old = home.logsumexp([a for a in home.domain if a != attribute]).datavector()
-        change = np.log(new / new.sum()) - (old - np.logaddexp.reduce(old))
+        if known is None:
+            home = prior[(attribute,) if (attribute,) in prior else prior.cliques[homes[0]]]
+            old = home.logsumexp([a for a in home.domain if a != attribute]).datavector()
+            old = old - np.logaddexp.reduce(old)
+        else:
+            old = known[attribute]
+        possible = old > -np.inf
+        change = np.where(possible, np.log(new / new.sum()) - np.where(possible, old, 0.0), 0.0)
         for i in homes:
             moved.add(i, (attribute,), change)
     return moved

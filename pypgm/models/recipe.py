@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,15 +38,6 @@ class Recipe:
     options: Mapping[str, Any]
     prior: CliqueVector | None
     prior_recipe: PriorRecipe | None = None
-
-    def after(self, prior: Recipe) -> Recipe:
-        """Return the recipe of an estimate from the answers behind its prior, where it had those of the prior instead.
-
-        Estimated again, the prior of the real answers would be the truth, and the errors of what it rests on far off.
-        """
-        n = len(prior.measurements)
-        measurements = (*prior.measurements, *self.measurements[n:])
-        return replace(self, measurements=measurements, prior_recipe=PriorRecipe(prior, tuple(range(n))))
 
     def packed(self) -> dict[str, Any]:
         """Return the recipe as JSON and arrays; see `packed_measurements`."""

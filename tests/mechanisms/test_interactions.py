@@ -297,7 +297,7 @@ def test_a_plan_names_no_interactions_where_none_are_searched():
 
 @pytest.mark.parametrize("seed", [89, 91, 99, 159])
 def test_errors_of_a_model_with_a_faint_set_are_those_of_its_pairs(seed):
-    """A set that moves the model of the pairs little takes a few iterations, from which that model is not made up."""
+    """A set that moves the model of the pairs little takes few iterations, so the start has to be such a model."""
     release = wide(titanic(), 1.0, 1e-9, unsafe_seed=seed)
     errors = release.expected_error(("class",), draws=10).values
     stddev = min(float(m.stddev) for m in release.measurements if m.clique == ("class",))

@@ -11,7 +11,9 @@ import pytest
 import pypgm
 from pypgm import Budget, Constraint, Dataset, Domain, LinearMeasurement, demo, mechanisms, queries
 from pypgm._base.student import upper_end
+from pypgm.inference.conditioned import ExactAnswers
 from pypgm.models import expected_error, region_model
+from pypgm.models.estimated_again import _log_shares, _start
 from pypgm.reporting.quality import quality_of
 from pypgm.reporting.text import quality_rows
 
@@ -443,3 +445,18 @@ def test_the_report_of_many_attributes_looks_at_a_part_of_their_pairs(monkeypatc
     monkeypatch.setattr(Domain, "size", lambda own, *clique: sizes.append(clique) or size(own, *clique))
     assert len(quality_of(model).looked_at("pairs")) <= 1000
     assert len(sizes) < 80_000  # of 244,650 pairs
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_start_with_an_attribute_read_off_other_answers_has_its_shares_and_the_rest_of_the_prior(seed):
+    """Of any potentials on a tree, not of single attributes alone: beside pairs, theirs are no logs of marginals."""
+    rng = np.random.default_rng(seed)
+    domain = pypgm.Domain({"a": 3, "b": 4, "c": 2})
+    potentials = pypgm.CliqueVector(domain, [("a",), ("b",), ("a", "b"), ("b", "c")], rng.normal(size=27))
+    counts = rng.dirichlet(np.ones(4)) * 900 + 25
+    moved = _start(potentials, [LinearMeasurement(counts, ("b",), 5.0)], 1000, _log_shares(potentials))
+    np.testing.assert_allclose(ExactAnswers(moved).marginals()["b"], counts / 1000, rtol=1e-9)
+    for code in range(4):
+        before, after = (ExactAnswers(p).marginals({"b": code}) for p in (potentials, moved))
+        for attribute, shares in before.items():
+            np.testing.assert_allclose(after[attribute], shares, rtol=1e-9)
