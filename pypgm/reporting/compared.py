@@ -379,10 +379,11 @@ def bins_of(values: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.float
     """
     if values.size <= _BINS:
         return values.astype(np.float64)
-    heaps = np.flatnonzero(counts * _BINS >= counts.sum())
+    heaps = np.flatnonzero(counts * _BINS >= max(counts.sum(), 1))
     rest = np.delete(np.arange(values.size), heaps)
     ranks = np.cumsum(counts[rest]) - 1
-    steps = np.searchsorted(ranks, np.arange(_BINS) / _BINS * (ranks[-1] + 1))
+    # Of fewer than _BINS records, the last would begin beyond them.
+    steps = np.searchsorted(ranks, np.minimum(np.arange(_BINS) / _BINS * (ranks[-1] + 1), ranks[-1]))
     after = heaps[heaps + 1 < values.size] + 1
     chosen = np.unique(np.concatenate([[0], heaps, after, rest[steps]]))
     return np.asarray(values[chosen], dtype=np.float64)

@@ -9,7 +9,7 @@ import pypgm
 from pypgm import cli
 from pypgm.data.sources.dialect import Dialect
 from pypgm.data.sources.layout import Layout
-from pypgm.reporting.compared import compare_texts
+from pypgm.reporting.compared import bins_of, compare_texts
 
 _MARKS = {"decimal": ",", "thousands": "."}
 _SCHEMA = {
@@ -100,3 +100,30 @@ def test_the_command_and_the_page_say_it(tmp_path, capsys):
     pytest.importorskip("jinja2")
     pypgm.compare(tmp_path / "a.csv", tmp_path / "b.csv").report_html(page)
     assert "x&lt;y" in page.read_text()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_bin_is_one_frequent_value_or_a_small_part_of_the_rest(seed):
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.choice(10**6, int(rng.integers(21, 80)), replace=False))
+    counts = rng.integers(0, rng.choice([1, 2, 3, 1000]), values.size)  # of few records, and of none
+    heaps = rng.choice(values.size, int(rng.integers(4)), replace=False)
+    counts[heaps] += rng.choice([0, 500, 10**6])
+    starts = bins_of(values, counts)
+    assert starts[0] == values[0]
+    assert (np.diff(starts) > 0).all()
+    assert np.isin(starts, values).all()
+    bins = np.searchsorted(starts, values, side="right")
+    frequent = (counts > 0) & (20 * counts >= counts.sum())
+    assert all((bins == code).sum() == 1 for code in bins[frequent])
+    rest = counts[~frequent]
+    for code in np.unique(bins[~frequent]):
+        assert counts[bins == code].sum() <= rest.sum() / 20 + rest.max()
+
+
+def test_numbers_of_two_heaps_and_few_others_are_compared():
+    there = [*["1000.5", "2000.5"] * 300, *map(str, range(18, 37))]
+    table = {"x": there}
+    (column,) = compare_texts(table, {"x": there[::-1]}).columns
+    assert column.kind == "number"
+    assert column.points == 0
