@@ -58,11 +58,9 @@ from pypgm.privacy.measured_lines import check_links, links_of
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.released import Model_co, Released
 from pypgm.report import caveat_lines
-from pypgm.reporting.audited import read_audit
-from pypgm.reporting.card_file import write_card
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.page import TITLE, Part, write_page
 from pypgm.reporting.text import release_lines, summary_lines
+from pypgm.reporting.words import TITLE
 
 if TYPE_CHECKING:
     import os
@@ -866,6 +864,9 @@ class Release(Released[Model_co]):
         --------
         >>> release.report_html("report.html")  # doctest: +SKIP
         """
+        from pypgm.reporting.audited import read_audit  # what only pages need takes a while to import
+        from pypgm.reporting.page import Part, write_page
+
         self._check_place(path)
         if unsafe_data is not None and unsafe_data.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
@@ -921,6 +922,8 @@ class Release(Released[Model_co]):
         >>> (folder / "README.md").read_text().splitlines()[1:3]
         ['pretty_name: "People"', 'license: cc-by-4.0']
         """
+        from pypgm.reporting.card_file import write_card  # takes a while to import
+
         write_card(self, path, file=file, license=license, title=title)
 
     def __repr__(self) -> str:

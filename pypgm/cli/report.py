@@ -22,8 +22,8 @@ from pypgm.released import Released
 from pypgm.reporting.card_file import CARDS, card_text, is_same_card
 from pypgm.reporting.compared import NOT_PRIVATE
 from pypgm.reporting.facts import Facts, related_dict
-from pypgm.reporting.page import TITLE
 from pypgm.reporting.text import warning_lines
+from pypgm.reporting.words import TITLE
 
 _DESCRIPTION = """\
 Write one page of HTML: what a release promises in plain words, what the budget was spent on, how far each column and

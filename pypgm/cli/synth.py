@@ -50,6 +50,7 @@ from pypgm.privacy.account_run import Reservation
 from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.quality import SEED
 from pypgm.reporting.text import ledger_text, lost_rows, promise_rows, quality_rows, warning_lines
 
 _DESCRIPTION = """\
@@ -62,7 +63,8 @@ drafts one:
     {"columns": {"age": {"kind": "integer", "low": 0, "high": 99, "width": 5}, "sex": ["F", "M"]}, "drop": ["name"]}
 
 The same call again returns the release that is there, spends nothing, and writes what is missing. For new records in a
-table of the same name, give each run its --key, such as the date, and its files.
+table of the same name, give each run its --key, such as the date, and its files. The records are those that
+pypgm sample draws with --seed 0.
 
 Columns are matched by name. The synthetic table looks like the real one; numbers and dates are drawn within their bins.
 A file with only a size or a list of labels for each attribute, {"age": 85, "sex": ["F", "M"]}, is a schema too: one
@@ -208,7 +210,7 @@ def _written(arguments: argparse.Namespace, release: Release, kept: Path) -> Rec
     """Draw synthetic records of a kept release, write and return them; `PaidError` if that fails."""
     try:
         STOPPING.check()
-        synthetic = RecordTable.of(release, arguments.rows)
+        synthetic = RecordTable.of(release, arguments.rows, SEED)
         synthetic.write(arguments.out)
     except (Exception, KeyboardInterrupt) as error:
         raise PaidError(error, kept, budget_text(release.ledger.budget), _way_on(arguments, kept)) from error
@@ -232,7 +234,8 @@ def _present(
     is_earlier: bool = False,
 ) -> None:
     """Write a summary of the release, as JSON to the standard output or as lines to the terminal."""
-    facts = Facts(release, progress=_talks(arguments))
+    drawn = None if synthetic is None else synthetic.drawn_at_once
+    facts = Facts(release, progress=_talks(arguments), drawn=drawn)
     if arguments.json:
         fields = facts.to_dict(ledger=arguments.ledger) | {"done": "already" if is_earlier else "now"}
         files = {"records": arguments.out, "release": str(kept)}

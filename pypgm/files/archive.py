@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
@@ -163,8 +164,11 @@ def archive_bytes(fields: dict[str, Any]) -> bytes:
     header, arrays = _split(fields)
     text = _text(header | {_DIGEST: _digest(header, _lines(arrays))})
     buffer = io.BytesIO()
-    save: Callable[..., None] = np.savez_compressed  # its own options are keywords like the names of arrays
-    save(buffer, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+    # Noisy numbers hardly shrink: higher levels, such as that of `numpy.savez_compressed`, gain 1 % and take long.
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in {HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
     return buffer.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -104,12 +105,20 @@ class RecordTable:
 
     def _blocks(self, first: int, last: int) -> Iterator[Block]:
         """Yield blocks of records that keep the rules of the schema."""
-        if self.rows <= BLOCK:
-            rng = as_generator(self.rng)
-            yield Block(self._by_rules(self.model.synthetic_data(self.rows, rng, **self._given), rng), rng)
+        if self.drawn_at_once is not None:
+            data, rng = self.drawn_at_once.data, copy.deepcopy(self.drawn_at_once.rng)
+            yield Block(self._by_rules(data, rng), rng)
             return
         for data, rng in self._drawn(first, last):
             yield Block(self._by_rules(data, rng), rng)
+
+    @cached_property
+    def drawn_at_once(self) -> Block | None:
+        """All records if they are one block, before others replace those that break rules, and the generator after."""
+        if self.rows > BLOCK:
+            return None
+        rng = as_generator(self.rng)
+        return Block(self.model.synthetic_data(self.rows, rng, **self._given), rng)
 
     @cached_property
     def _given(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     Draw = Callable[[Model[Any], "int | None", "Clique | None", np.random.Generator], Dataset]
 
-_NORMAL = NormalDist()
 _TIMES = 3  # records of the model that are weighted, for each record that it has
 _MAX_POOL = 3 * 10**6  # at most
 _EFFECTS: dict[Unmeasured, float] = {  # ratio of effect sizes: unmeasured pairs relative to measured ones
@@ -125,11 +123,14 @@ class ReleaseErrors:
 
     def truths(self, attributes: Collection[str], n: int, clock: Clock) -> TrueTables:
         """Return a sampler of `n` true tables of some attributes, and of those that they are functions of."""
+        from statistics import NormalDist  # takes a while
+
         if self._left_out is None:
             self._left_out = CrossValidatedPairs(self.model, self._ordinal, clock.n_threads, self._answers)
         inner = self.model.folding.inner.canonical(self.model.folding.clique(tuple(attributes)))
         # A few independent draws may all be near the middle, the same for each question: they are spread evenly.
-        scores = np.array([_NORMAL.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])
+        normal = NormalDist()
+        scores = np.array([normal.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])
         scores /= max(float(np.sqrt(np.mean(np.square(scores)))), 1e-300)
         rows = np.maximum(1.0, self.rows + self.total_stddev * scores)
         left_out = self._left_out

@@ -31,8 +31,9 @@ from pypgm.release import Release, load
 from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.page import TITLE, Part, write_page
+from pypgm.reporting.page import Part, write_page
 from pypgm.reporting.text import related_lines
+from pypgm.reporting.words import TITLE
 
 NAMES = ("parents", "children")
 """Names of the two tables, in the common ledger and in an account."""

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pypgm.data.columns.derived_images import read_names
-from pypgm.data.draft.typed import draft_text, typed_draft
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_schema
 from pypgm.data.sources.source import CountedRecords, EncodedRecords, Source
 from pypgm.domain import Domain, as_cliques
@@ -208,6 +207,8 @@ def declared_schema(source: Source, schema: SchemaLike | None) -> Schema | OpenS
         of_scan: OpenSchema | None = getattr(source.table, "open_schema", None)
         return of_scan or known
     if schema is None:
+        from pypgm.data.draft.typed import draft_text, typed_draft  # few calls draft anything
+
         draft, missing = typed_draft(source, {})
         message = "a schema is needed, with the public knowledge of each column; a draft with its names and types"
         ways = f"{_COMPLETED.format(', '.join(missing))}\n" if missing else ""

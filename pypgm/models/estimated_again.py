@@ -15,6 +15,7 @@ from pypgm._base.constraints import AtLeast, check_attributes
 from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import split_options
 from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
@@ -96,6 +97,8 @@ class Simulation:
         the estimate. Each value of an attribute has the same part of it.
     dependence : mapping of set of str to float
         Total variation of pairs from independence, by a screen of the records; see `PairScreen.dependence`.
+    population : Dataset, optional
+        Records of the model from which tables are made up, drawn by the generator before; by default it draws them.
     """
 
     model: Reestimated
@@ -106,6 +109,7 @@ class Simulation:
     clock: Clock
     shared: float = 0.0
     dependence: Mapping[frozenset[str], float] = field(default_factory=dict)
+    population: Dataset | None = None
 
     def __post_init__(self) -> None:
         check_attributes(self)

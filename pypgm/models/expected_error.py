@@ -386,14 +386,19 @@ def _in_all(model: EstimatedModel, hidden: Sequence[NDArray[np.float64] | float]
     return [0.5 * _ABSOLUTE * float(np.sum(additions)) / max(model.total, 1.0) for additions in hidden]
 
 
+def rows_made_up(model: EstimatedModel) -> int:
+    """Return the number of records of a made-up table."""
+    return min(max(1, round(model.total)), _RECORDS)
+
+
 def _worlds(simulation: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
     """Yield answers of the model of a made-up table, and the table's own, up to a number of tables and a time.
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """
     model, clock, measurements = simulation.model, simulation.clock, simulation.recipe.measurements
-    rows = min(max(1, round(model.total)), _RECORDS)
-    records = model.synthetic_data(rows, simulation.rng)
+    rows = rows_made_up(model)
+    records = model.synthetic_data(rows, simulation.rng) if simulation.population is None else simulation.population
     likelihoods = log_likelihoods(model.domain, simulation.evidence)
     counted = dict.fromkeys([*(m.clique for m in measurements), *(() if likelihoods else simulation.cliques)])
     estimated = estimated_again(model, simulation.recipe, clock)

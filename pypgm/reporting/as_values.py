@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pypgm.data.columns.bins import Binned, Scattered
-from pypgm.reporting.compared import apart, bins_of, is_read_as_number
+from pypgm.reporting.distance import apart, bins_of, is_read_as_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,6 +28,7 @@ from pypgm.data.columns.numbers import number_in
 from pypgm.data.draft.column import NULLS
 from pypgm.data.schema.weight import Weight
 from pypgm.data.sources.files import write_text
+from pypgm.reporting.distance import BINS, Both, apart, bins_of
 from pypgm.reporting.drawings import squares_of
 from pypgm.reporting.template import rendered
 
@@ -36,7 +37,6 @@ SCORE = (
     "100 less the percentage of records that would have to change for the synthetic table to agree with the real one, "
     "the mean of a column and that of a pair of columns, averaged"
 )
-_BINS = 20  # of a column of numbers, each of about as many records of the first table
 _POOLED = 20  # values of a column in a pair: the most frequent ones, all others are one
 _MOST_PAIRS = 5000
 _MAX_WEIGHTED = 1 << 20  # records of a weighted table, which are compared as texts
@@ -46,10 +46,8 @@ _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
 _QUANTILES = (0.05, 0.5, 0.95)
 _AS_TEXTS = "its values are compared as texts"
 _SHOWN = 40  # characters of a value
-_EXPECTED = math.sqrt(2 / math.pi)  # the mean absolute value of a standard normal
 
 Kind = Literal["number", "date", "text"]
-Both = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +339,7 @@ class _Column:
         for numbers, texts in zip(self.values, self.texts, strict=True):
             # A number between two of few values is neither of them.
             bins = np.searchsorted(starts, numbers, side="right") + 2
-            if values.size <= _BINS:
+            if values.size <= BINS:
                 bins = np.where(np.isin(numbers, values), bins, 1)
             codes.append(np.where(texts == "", 0, np.where(np.isnan(numbers), 1, bins)))
         return codes, starts.size + 3
@@ -359,34 +357,6 @@ class _Column:
         means = (float(there[0].mean()), float(there[1].mean())) if self.kind == "number" else None
         quantiles = [tuple(float(q) for q in np.quantile(v, _QUANTILES)) for v in there]
         return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), self.note, self.in_bins)
-
-
-def is_read_as_number(column: Column) -> bool:
-    """Return whether values of a column are compared as numbers or dates, so that many of them are pooled in bins."""
-    labels = column.value_labels  # of codes none: they are numbers themselves
-    return column.reader() is not None or labels is None or not any(math.isnan(number_in(str(v))) for v in labels)
-
-
-def bins_of(values: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the starts of bins of about equally many records: few values, and frequent ones, have their own bins.
-
-    Parameters
-    ----------
-    values : ndarray, shape (values,)
-        Different values, rising.
-    counts : ndarray of int, shape (values,)
-        Number of records of each.
-    """
-    if values.size <= _BINS:
-        return values.astype(np.float64)
-    heaps = np.flatnonzero(counts * _BINS >= max(counts.sum(), 1))
-    rest = np.delete(np.arange(values.size), heaps)
-    ranks = np.cumsum(counts[rest]) - 1
-    # Of fewer than _BINS records, the last would begin beyond them.
-    steps = np.searchsorted(ranks, np.minimum(np.arange(_BINS) / _BINS * (ranks[-1] + 1), ranks[-1]))
-    after = heaps[heaps + 1 < values.size] + 1
-    chosen = np.unique(np.concatenate([[0], heaps, after, rest[steps]]))
-    return np.asarray(values[chosen], dtype=np.float64)
 
 
 def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[str], float] | None, str]:
@@ -427,12 +397,3 @@ def _pooled(codes: Sequence[NDArray[np.int64]], n_codes: int) -> tuple[list[NDAr
     book = np.full(n_codes, len(most))
     book[most] = np.arange(len(most))
     return [book[column] for column in codes], len(most) + 1
-
-
-def apart(codes: Sequence[NDArray[np.int64]], n_codes: int) -> Both:
-    """Return the percentage of records to change, and that expected of two samples of the same people."""
-    counts = [np.bincount(table, minlength=n_codes) for table in codes]
-    shares = [table / table.sum() for table in counts]
-    both = sum(counts) / sum(table.sum() for table in counts)
-    noise = np.sqrt(both * (1 - both) * sum(1 / table.sum() for table in counts))
-    return 50.0 * float(np.abs(shares[0] - shares[1]).sum()), 50.0 * _EXPECTED * float(noise.sum())

@@ -23,6 +23,7 @@ from pypgm.domain import Clique
 from pypgm.files.stored_model import ReleasedModel
 from pypgm.intervals.heavy_bins import heavy_bins
 from pypgm.models.model import Model
+from pypgm.models.record_blocks import Block
 from pypgm.privacy.ledger_report import law_text
 from pypgm.privacy.promise import Promise, odds
 from pypgm.privacy.relation import Privacy
@@ -237,17 +238,20 @@ class Facts:
     release : Release
     progress : bool
         Whether to show progress on standard error.
+    drawn : Block, optional
+        Records of the release, if there are any; see `quality_of`.
     """
 
     release: Released
     progress: bool = False
+    drawn: Block | None = None
 
     @cached_property
     def quality(self) -> Quality | None:
         """Expected errors of its answers, if they are known."""
         model, emptied = self.release.model, self.losses.emptied
         known = self.release._known if isinstance(model, Model) and model.recipe is not None else None
-        return quality_of(model, progress=self.progress, known=known, emptied=emptied)
+        return quality_of(model, progress=self.progress, known=known, emptied=emptied, drawn=self.drawn)
 
     @cached_property
     def as_values(self) -> AsValues | None:

@@ -28,10 +28,7 @@ from pypgm.reporting.quality import Quality, rounded
 from pypgm.reporting.sentences import advice_of, promised
 from pypgm.reporting.shares import ledger_lines
 from pypgm.reporting.template import rendered
-from pypgm.reporting.words import labels_of, many, percent
-
-TITLE = "Synthetic data"
-"""Default title of a page."""
+from pypgm.reporting.words import TITLE, labels_of, many, percent
 
 _PICTURES = 120  # columns that are drawn, at most
 _DRAWN = 3  # best pairs, and as many of the worst

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -21,13 +22,17 @@ from pypgm.factor import Factor
 from pypgm.files.stored_model import ReleasedModel
 from pypgm.intervals.counts import errors_by_truths
 from pypgm.models.estimated_again import Simulation
-from pypgm.models.expected_error import Basis, expectation, usual_draws
+from pypgm.models.expected_error import Basis, expectation, rows_made_up, usual_draws
 from pypgm.models.model import Model
+from pypgm.models.record_blocks import Block
 from pypgm.report import uncounted_text
 from pypgm.reporting.words import first_of
 
 if TYPE_CHECKING:
     from pypgm.intervals.known import ReleaseErrors
+
+SEED = 0
+"""Seed of the records from which tables are made up."""
 
 _NAMED = 2  # pairs in a warning, at most
 _TRUTHS = 20  # drawn true tables of a column
@@ -163,6 +168,7 @@ def quality_of(
     progress: bool = False,
     known: ReleaseErrors | None = None,
     emptied: tuple[str, ...] = (),
+    drawn: Block | None = None,
 ) -> Quality | None:
     """Return the expected errors of a model's answers; None if they are unknown or would take long.
 
@@ -178,6 +184,9 @@ def quality_of(
         Errors of the release of the model.
     emptied : tuple of str
         Columns whose values all became "other".
+    drawn : Block, optional
+        Records of the model drawn with `SEED`, and the generator after them. If they are as many as a made-up table
+        has, they are not drawn again.
 
     Examples
     --------
@@ -192,8 +201,12 @@ def quality_of(
     if not isinstance(model, Model) or model.recipe is None or not model.domain.attributes or seconds > _SLOW:
         return None
     looked_at, n_pairs = _looked_at(model.domain)
+    rng, population = np.random.default_rng(SEED), None
+    if drawn is not None and len(drawn.data) == rows_made_up(model):
+        rng, population = copy.deepcopy(drawn.rng), drawn.data
     with Clock("how good it is", progress=progress) as clock:
-        simulation = Simulation(model, looked_at, None, usual_draws(model), np.random.default_rng(0), clock)
+        draws = usual_draws(model)
+        simulation = Simulation(model, looked_at, None, draws, rng, clock, population=population)
         expected = expectation(simulation if known is None else known.informed(simulation))
     mean = expected.distances.mean(axis=0).tolist()
     entries = zip(looked_at, expected.rest_on, expected.answers, mean, strict=True)

@@ -12,6 +12,9 @@ from pypgm.data import Schema
 from pypgm.data.columns.codebook import label_texts
 from pypgm.domain import Domain
 
+TITLE = "Synthetic data"
+"""Default title of a page or card."""
+
 _ROUNDING = 1e-9  # percentage points by which sums of doubles miss 0 or 1
 
 

@@ -96,7 +96,7 @@ print(*sys.modules)
     assert "scipy" not in said(program)
 
 
-@pytest.mark.parametrize("package", [pypgm, pypgm.bayes, pypgm.mechanisms])
+@pytest.mark.parametrize("package", [pypgm, pypgm.bayes, pypgm.data.draft, pypgm.mechanisms])
 def test_names_for_type_checkers_are_those_that_are_imported(package):
     stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
     listed = [(alias.name, alias.asname, node.level) for node in stub.body for alias in node.names]

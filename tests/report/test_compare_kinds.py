@@ -9,7 +9,8 @@ import pypgm
 from pypgm import cli
 from pypgm.data.sources.dialect import Dialect
 from pypgm.data.sources.layout import Layout
-from pypgm.reporting.compared import bins_of, compare_texts
+from pypgm.reporting.compared import compare_texts
+from pypgm.reporting.distance import bins_of
 
 _MARKS = {"decimal": ",", "thousands": "."}
 _SCHEMA = {

@@ -62,22 +62,19 @@ _UNITS = (  # that follow a number without a space; behind a space any word is o
 _MULTIPLIER = r"(?:[kKMBT]|Mio|Mrd|bn|mn|million|billion|thousand|lakh|crore)"
 _WORD = r"[^\W\d_]{1,12}[²³23]?(?:/[^\W\d_]{1,6}[²³23]?)?"
 _BEHIND = rf"(?:\s*[%‰]|\s*(?:{_SYMBOL}|{_CODES})|{_UNITS}|\s+(?!{_MULTIPLIER}\.?$|{_MULTIPLIER}\b){_WORD}\.?)"
-_PARTS = re.compile(
+_PARTS = (  # compiled when first used, as `_SIGNED`: it takes long, and only drafts and errors read such texts
     rf"(?P<open>\()?(?P<lead>[-+\u2212])?(?P<prefix>{_BEFORE})?(?P<inner>[-+\u2212])?(?P<open2>\()?"
     rf"(?P<digits>{_DIGITS})(?P<trail>\s?-)?(?P<suffix>{_BEHIND})?(?P<trail2>-)?(?P<close>\)?\)?)"
 )
 _MONEY = rf"(?:{_SYMBOL}|{_CODES})"
-_SIGNED = [
-    re.compile(form)
-    for form in (
-        rf"[+-]?{_DIGITS}\s*%",
-        rf"[+-]?(?!0[0-9])(?:{_DIGITS}\s*{_MONEY}|{_BEFORE}[+-]?(?!0[0-9]){_DIGITS})",
-        rf"{_DIGITS}-",
-        rf"\({_DIGITS}\)",
-        rf"\u2212{_DIGITS}",
-        rf"[+-]?{_BEFORE}?(?!0[0-9]){_DIGITS}\s*{_MULTIPLIER}\.?",
-    )
-]
+_SIGNED = (
+    rf"[+-]?{_DIGITS}\s*%",
+    rf"[+-]?(?!0[0-9])(?:{_DIGITS}\s*{_MONEY}|{_BEFORE}[+-]?(?!0[0-9]){_DIGITS})",
+    rf"{_DIGITS}-",
+    rf"\({_DIGITS}\)",
+    rf"\u2212{_DIGITS}",
+    rf"[+-]?{_BEFORE}?(?!0[0-9]){_DIGITS}\s*{_MULTIPLIER}\.?",
+)
 _GROUPS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}")  # of three digits, in India of two before the last
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _AROUND = 20  # characters of a text beside a number
@@ -183,7 +180,7 @@ def parts_of(text: str) -> Parts | None:
     >>> [parts_of(text) for text in ("PAT000123", "EUR750", "1.2M", "12b", "Room 5", "--5")]
     [None, None, None, None, None, None]
     """
-    match = _PARTS.fullmatch(text)
+    match = re.fullmatch(_PARTS, text)
     if match is None:
         return None
     opened = [mark for mark in ("open", "open2") if match[mark]]
@@ -288,4 +285,4 @@ def sign_of(text: str) -> int | None:
     (True, None, None)
     """
     bare = text.strip()
-    return next((i for i, form in enumerate(_SIGNED) if form.fullmatch(bare)), None)
+    return next((i for i, form in enumerate(_SIGNED) if re.fullmatch(form, bare)), None)

@@ -1,5 +1,7 @@
 """Drafts of schemas, from the records of a table or from its types alone, and the questions that they leave open."""
 
-from pypgm.data.draft.draft import draft_schema as draft_schema
-from pypgm.data.draft.questions import answered as answered
-from pypgm.data.draft.questions import questions_of as questions_of
+from __future__ import annotations
+
+from pypgm._base.lazy import attached
+
+_HOMES, __all__, __getattr__, __dir__ = attached(__name__)

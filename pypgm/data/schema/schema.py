@@ -25,9 +25,6 @@ from pypgm.data.columns.made import Cells, Fake, Made, in_order, made_in_order
 from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.columns.within import values_within
 from pypgm.data.dataset import Dataset
-from pypgm.data.draft.draft import draft_schema
-from pypgm.data.draft.typed import Stated, draft_text, typed_draft
-from pypgm.data.draft.warnings import notes_of
 from pypgm.data.schema.declaration import Declaration
 from pypgm.data.schema.one_of import Block, Member, OneOf, blocks_of
 from pypgm.data.schema.person import Person
@@ -573,6 +570,8 @@ class Schema(Declaration):
         >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
         Schema(age: integer 42, job: categorical 3)
         """
+        from pypgm.data.draft.typed import Stated, draft_text, typed_draft  # few calls draft anything
+
         stated = Stated(outside, drop, ids, ordinal, person, weight)
         draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null, stated=stated)
         if missing:
@@ -621,6 +620,9 @@ class Schema(Declaration):
         >>> draft.notes["age"]
         'low and high were read from the records: replace them by publicly known limits'
         """
+        from pypgm.data.draft.draft import draft_schema  # few calls draft anything
+        from pypgm.data.draft.warnings import notes_of
+
         fields = draft_schema(source, table, **dialect)
         for about_header in (note for note in notes_of(fields.get("warning")) if note.code.startswith("header")):
             warnings.warn(about_header.sentence, DraftWarning, stacklevel=2)

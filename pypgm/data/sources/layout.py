@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import json
 import re
-import zoneinfo
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -498,6 +497,8 @@ def _in_zone(values: NDArray[Any], zone: str | None) -> NDArray[np.datetime64]:
     shown = values.astype("datetime64[us]")
     if zone is None or zone == "UTC":
         return shown
+    import zoneinfo  # takes a while, and few columns have zones
+
     offset = _OFFSET.fullmatch(zone)
     place: datetime.tzinfo = (
         zoneinfo.ZoneInfo(zone)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import re
 import uuid
-import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from decimal import Decimal
 from typing import Any
@@ -134,6 +133,8 @@ def _name_of_zone(zone: datetime.tzinfo, time: datetime.datetime) -> str:
         seconds = int(zone.utcoffset(time).total_seconds())
         name = f"{'-' if seconds < 0 else '+'}{abs(seconds) // 3600:02}:{abs(seconds) // 60 % 60:02}"
         return name if seconds % 60 == 0 else ""
+    import zoneinfo  # takes a while, and few tables have such objects
+
     try:
         zoneinfo.ZoneInfo(name)
     except (ValueError, OSError):
@@ -145,6 +146,8 @@ def zone_of(name: str) -> datetime.tzinfo:
     """Return the zone of a name, or of an offset such as ``+02:00``."""
     offset = _OFFSET.fullmatch(name)
     if offset is None:
+        import zoneinfo  # takes a while
+
         return zoneinfo.ZoneInfo(name)
     hours = datetime.timedelta(hours=int(offset[2]), minutes=int(offset[3]))
     return datetime.timezone(-hours if offset[1] == "-" else hours)
