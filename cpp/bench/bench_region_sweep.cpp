@@ -114,7 +114,7 @@ void bench_region_sweep_estimate(benchmark::State& state) {
   const auto graph = ring(static_cast<std::int32_t>(state.range(0)));
   pypgm::RegionAcceleration descent(graph, std::vector<double>(graph->regions.size(), 1.0), kTotal, 1);
   for (std::size_t r = 0; r < graph->regions.size(); ++r) {
-    if (!graph->regions[r].up.empty()) continue;
+    if (graph->regions[r].n_up > 0) continue;
     std::vector<double> values(graph->regions[r].cells);
     for (std::size_t c = 0; c < values.size(); ++c)
       values[c] = 50 + static_cast<double>((c * 7919 + r) % 101);

@@ -14,7 +14,7 @@ using Graph = std::shared_ptr<RegionGraph>;
 /// Operations of a sweep, roughly: those with exponentials count more.
 inline double sweep_operations(const RegionGraph& graph) {
   double cells = static_cast<double>(graph.cells);
-  for (const RegionEdge& edge : graph.edges) cells += static_cast<double>(edge.layout.large);
+  for (const RegionEdge& edge : graph.edges) cells += static_cast<double>(graph.layout(edge).large);
   return 8 * cells;
 }
 

@@ -33,8 +33,9 @@ std::vector<int> depth_first(const JunctionTree& tree) {
 /// potentials += log(scaling), -inf where that is 0. The scaling is used up.
 void add_logs(std::span<double> scaling, std::span<double> potentials) {
   constexpr double tiny = std::numeric_limits<double>::min();
+  constexpr double one = 1.0;
   double* const logs = scaling.data();
-  if (message_kernels().add_log(logs, tiny, 1.0, scaling.size(), logs, potentials.data())) return;
+  if (message_kernels().add_logs(logs, tiny, &one, 1, scaling.size(), logs, potentials.data())) return;
   const double none = std::log(tiny) + 1e-9;
   for (std::size_t i = 0; i < scaling.size(); ++i) {
     if (logs[i] < none) potentials[i] = -kInfinity;

@@ -23,13 +23,12 @@ void add_messages(const RegionGraph& graph, int region, const double* from, std:
                   std::span<double> out) {
   const Kernels& k = kernels();
   const Region& r = graph.regions[at(region)];
-  for (const int e : r.up) {
-    k.add_scaled(from, messages.data() + graph.edges[at(e)].offset, -1.0, r.cells, out.data());
+  for (const RegionEdge& edge : graph.up(region)) {
+    k.add_scaled(from, messages.data() + edge.message, -1.0, r.cells, out.data());
     from = out.data();
   }
-  for (const int e : r.down) {
-    const RegionEdge& edge = graph.edges[at(e)];
-    k.add(out.data(), from, messages.data() + edge.offset, edge.layout);
+  for (const RegionEdge& edge : graph.down(region)) {
+    k.add(out.data(), from, messages.data() + edge.message, graph.layout(edge));
     from = out.data();
   }
   if (from != out.data()) std::copy_n(from, r.cells, out.begin());
@@ -53,19 +52,15 @@ ConvexGbp::ConvexGbp(std::shared_ptr<const RegionGraph> graph, std::vector<doubl
     for (const int r : stage) {
       const Region& child = graph_->regions[at(r)];
       offset_[at(r)] = used;
-      used = add_cells(used, multiply_cells(child.up.size() + 1, child.cells));
-      for (const int e : child.up) work = add_cells(work, graph_->edges[at(e)].layout.large);
+      used = add_cells(used, multiply_cells(child.n_up + 1, child.cells));
+      for (const RegionEdge& edge : graph_->up(r)) work = add_cells(work, graph_->layout(edge).large);
     }
     most = std::max(most, used);
     work_.push_back(work);
   }
+  for (const RegionEdge& edge : graph_->edges) kappa_above_.push_back(kappa_[at(edge.parent)]);
   marginals_.resize(most);
   logarithms_.resize(most);
-}
-
-std::span<double> ConvexGbp::message(int edge) {
-  const RegionEdge& e = graph_->edges[at(edge)];
-  return std::span<double>(messages_).subspan(e.offset, e.layout.small);
 }
 
 void ConvexGbp::refresh(std::span<const double> theta) {
@@ -130,22 +125,19 @@ double ConvexGbp::flood(double damping) {
 
 double ConvexGbp::gather(int child, int n_threads) {
   const Region& r = graph_->regions[at(child)];
-  const auto b = belief(child);
-  std::span<double> m = std::span<double>(marginals_).subspan(offset_[at(child)]);
-  double distance = 0;
-  for (const int e : r.up) {
-    const RegionEdge& edge = graph_->edges[at(e)];
-    const auto marginal = m.first(r.cells);
-    reduce_sum(belief(edge.parent), edge.layout, marginal, n_threads);
-    distance += message_kernels().distance(marginal.data(), b.data(), r.cells);
-    m = m.subspan(r.cells);
+  double* m = marginals_.data() + offset_[at(child)];
+  double* to = m;
+  for (const RegionEdge& edge : graph_->up(child)) {
+    const Layout& layout = graph_->layout(edge);
+    reduce_sum({beliefs_.data() + edge.table, layout.large}, layout, {to, r.cells}, n_threads);
+    to += r.cells;
   }
-  return distance;
+  return message_kernels().distance(m, r.n_up, belief(child).data(), r.cells);
 }
 
 double* ConvexGbp::mean_of(int child) {
   const Region& r = graph_->regions[at(child)];
-  return logarithms_.data() + offset_[at(child)] + r.up.size() * r.cells;
+  return logarithms_.data() + offset_[at(child)] + r.n_up * r.cells;
 }
 
 /// A cell of marginal 0 in every parent keeps belief 0; one that has a belief approaches the least instead,
@@ -157,7 +149,7 @@ void ConvexGbp::exclude_zeros(int child) {
   double* mean = mean_of(child);
   for (std::size_t i = 0; i < r.cells; ++i) {
     bool any = b[i] > 0;
-    for (std::size_t p = 0; p < r.up.size(); ++p) any = any || m[p * r.cells + i] > 0;
+    for (std::size_t p = 0; p < r.n_up; ++p) any = any || m[p * r.cells + i] > 0;
     if (!any) mean[i] = -kInfinity;
   }
 }
@@ -166,20 +158,15 @@ void ConvexGbp::average(int child) {
   const Kernels& k = kernels();
   const Region& r = graph_->regions[at(child)];
   const auto b = belief(child);
-  const double* m = marginals_.data() + offset_[at(child)];
-  double* logarithm = logarithms_.data() + offset_[at(child)];
+  const auto above = std::span<const double>(kappa_above_).subspan(r.first_up, r.n_up);
   double* mean = mean_of(child);
   double weight = kappa_[at(child)];
   k.log_floored(b.data(), r.cells, kLeastBelief, mean);
   k.scale(mean, r.cells, weight);
-  bool positive = false;  // whether some parent's marginal is positive in every cell
-  for (const int e : r.up) {
-    const double kappa = kappa_[at(graph_->edges[at(e)].parent)];
-    positive = message_kernels().add_log(m, kLeastBelief, kappa, r.cells, logarithm, mean) || positive;
-    weight += kappa;
-    m += r.cells;
-    logarithm += r.cells;
-  }
+  const bool positive =
+      message_kernels().add_logs(marginals_.data() + offset_[at(child)], kLeastBelief, above.data(), r.n_up,
+                                 r.cells, logarithms_.data() + offset_[at(child)], mean);
+  for (const double kappa : above) weight += kappa;
   k.scale(mean, r.cells, 1 / weight);
   if (!positive) exclude_zeros(child);
   const double top = k.max(mean, r.cells);
@@ -192,17 +179,17 @@ void ConvexGbp::average(int child) {
 
 void ConvexGbp::scatter(int child, double part, int n_threads) {
   const Region& r = graph_->regions[at(child)];
-  const auto b = belief(child);
-  const double* mean = mean_of(child);
-  std::size_t offset = offset_[at(child)];
-  for (const int e : r.up) {
-    const RegionEdge& edge = graph_->edges[at(e)];
-    const auto ratio = std::span<double>(marginals_).subspan(offset, r.cells);
-    message_kernels().update_message(mean, logarithms_.data() + offset, b.data(), kLeastBelief,
-                                     part * kappa_[at(edge.parent)], r.cells, message(e).data(),
-                                     ratio.data());
-    if (n_threads > 0) expand(Expand::multiply, belief(edge.parent), edge.layout, ratio, n_threads);
-    offset += r.cells;
+  const auto up = graph_->up(child);
+  double* ratio = marginals_.data() + offset_[at(child)];
+  message_kernels().update_messages(
+      mean_of(child), logarithms_.data() + offset_[at(child)], belief(child).data(), kLeastBelief, part,
+      kappa_above_.data() + r.first_up, r.n_up, r.cells, messages_.data() + up[0].message, ratio);
+  if (n_threads == 0) return;
+  for (const RegionEdge& edge : up) {
+    const Layout& layout = graph_->layout(edge);
+    expand(Expand::multiply, {beliefs_.data() + edge.table, layout.large}, layout, {ratio, r.cells},
+           n_threads);
+    ratio += r.cells;
   }
 }
 

@@ -69,11 +69,11 @@ class ConvexGbp {
   /// Messages to the parents, moved by a part of the way to new ones; n_threads > 0: and their beliefs times
   /// the ratio of new to old marginals.
   void scatter(int child, double part, int n_threads);
-  std::span<double> message(int edge);
   double* mean_of(int child);  ///< in the scratch buffer of logarithms
 
   std::shared_ptr<const RegionGraph> graph_;
   std::vector<double> kappa_;
+  std::vector<double> kappa_above_;  ///< by edge: the parent's
   int n_threads_;
   std::vector<double> beliefs_, messages_, previous_;
   std::vector<double> log_z_;        ///< by region

@@ -17,9 +17,9 @@ double consistent_value(const RegionGraph& graph, std::span<const double> counti
   const auto table = [&](int r) { return slice(graph, beliefs, r); };
   std::vector<double> scratch(graph.largest_cells);
   const auto missing = [&](const RegionEdge& edge) {
-    const auto m = std::span<double>(scratch).first(edge.layout.small);
-    reduce_sum(table(edge.parent), edge.layout, m, 1);
     const auto child = table(edge.child);
+    const auto m = std::span<double>(scratch).first(child.size());
+    reduce_sum(table(edge.parent), graph.layout(edge), m, 1);
     for (std::size_t i = 0; i < m.size(); ++i) m[i] = child[i] - m[i];
     return m;
   };
@@ -27,14 +27,13 @@ double consistent_value(const RegionGraph& graph, std::span<const double> counti
   for (int r = static_cast<int>(graph.regions.size()); r-- > 0;) {
     leave_if_abandoned();
     const Region& region = graph.regions[at(r)];
-    for (const int e : region.down) {
-      const RegionEdge& edge = graph.edges[at(e)];
+    for (const RegionEdge& edge : graph.down(r)) {
       const auto m = missing(edge);
       for (double& d : m) d *= static_cast<double>(m.size()) / static_cast<double>(region.cells);
-      expand(Expand::add, table(r), edge.layout, m, 1);
+      expand(Expand::add, table(r), graph.layout(edge), m, 1);
     }
-    for (const int e : region.down) {
-      for (const double d : missing(graph.edges[at(e)])) {
+    for (const RegionEdge& edge : graph.down(r)) {
+      for (const double d : missing(edge)) {
         if (std::abs(d) > 1e-12) return std::numeric_limits<double>::quiet_NaN();
       }
     }
@@ -63,9 +62,9 @@ bool propagate_zeros(const RegionGraph& graph, std::span<double> theta) {
     changed = false;
     for (const RegionEdge& edge : graph.edges) {
       leave_if_abandoned();
-      const auto small = std::span<double>(above).first(edge.layout.small);
       const auto child = table(edge.child);
-      reduce_max(table(edge.parent), edge.layout, small, 1);
+      const auto small = std::span<double>(above).first(child.size());
+      reduce_max(table(edge.parent), graph.layout(edge), small, 1);
       bool cut = false;
       for (std::size_t i = 0; i < small.size(); ++i) {
         const bool zero_above = is_zero(small[i]);
@@ -75,7 +74,7 @@ bool propagate_zeros(const RegionGraph& graph, std::span<double> theta) {
         if (zero_above) child[i] = -kInfinity;
         small[i] = zero ? -kInfinity : 0.0;
       }
-      if (cut) expand(Expand::add, table(edge.parent), edge.layout, small, 1);
+      if (cut) expand(Expand::add, table(edge.parent), graph.layout(edge), small, 1);
     }
   }
   for (int r = 0; r < static_cast<int>(graph.regions.size()); ++r) {

@@ -54,12 +54,11 @@ void RegionAcceleration::enter(int region, std::span<const double> own) {
 
 void RegionAcceleration::enter_elsewhere(std::int32_t attribute, std::span<const double> own) {
   std::vector<double> scaled(own.size());
-  for (int r = 0; at(r) < graph_->regions.size(); ++r) {
-    const Scope& scope = graph_->regions[at(r)].attributes;
-    if (entered_[at(r)] != 0 || !contains(scope, attribute)) continue;
+  for (const int r : graph_->regions_with[at(attribute)]) {
+    if (entered_[at(r)] != 0) continue;
     const double kappa = gbp_.counting_numbers()[at(r)];
     std::transform(own.begin(), own.end(), scaled.begin(), [&](double t) { return kappa * t; });
-    const Layout layout = nested_layout(graph_->sizes, scope, {attribute});
+    const Layout layout = nested_layout(graph_->sizes, graph_->regions[at(r)].attributes, {attribute});
     expand(Expand::add, table(theta_, r), layout, scaled, 1);
   }
 }

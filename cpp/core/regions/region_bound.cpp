@@ -21,8 +21,8 @@ std::vector<std::uint8_t> reaching(const RegionGraph& graph, const L2Loss& loss)
     reaches[r] = loss.terms(static_cast<int>(r)).empty() ? 0 : 1;
   for (const auto& stage : graph.stages) {
     for (const int r : stage) {
-      for (const int e : graph.regions[at(r)].up) {
-        if (reaches[at(graph.edges[at(e)].parent)] != 0) reaches[at(r)] = 1;
+      for (const RegionEdge& edge : graph.up(r)) {
+        if (reaches[at(edge.parent)] != 0) reaches[at(r)] = 1;
       }
     }
   }
@@ -32,16 +32,14 @@ std::vector<std::uint8_t> reaching(const RegionGraph& graph, const L2Loss& loss)
 /// Moves mu of a region without a measurement to its parents that reach one, in equal parts.
 void pass_on(const RegionGraph& graph, int region, std::span<const std::uint8_t> reaches,
              std::span<double> mu) {
-  const Region& r = graph.regions[at(region)];
   const auto own = slice(graph, mu, region);
-  const auto passes = [&](int e) { return reaches[at(graph.edges[at(e)].parent)] != 0; };
-  const auto parents = std::count_if(r.up.begin(), r.up.end(), passes);
+  const auto up = graph.up(region);
+  const auto passes = [&](const RegionEdge& edge) { return reaches[at(edge.parent)] != 0; };
+  const auto parents = std::count_if(up.begin(), up.end(), passes);
   if (parents == 0) return;
   for (double& m : own) m = m == kInfinity ? 0.0 : m / static_cast<double>(parents);
-  for (const int e : r.up) {
-    if (!passes(e)) continue;
-    const RegionEdge& edge = graph.edges[at(e)];
-    expand(Expand::add, slice(graph, mu, edge.parent), edge.layout, own, 1);
+  for (const RegionEdge& edge : up) {
+    if (passes(edge)) expand(Expand::add, slice(graph, mu, edge.parent), graph.layout(edge), own, 1);
   }
   std::fill(own.begin(), own.end(), 0.0);
 }

@@ -14,10 +14,14 @@ constexpr double kNone = std::numeric_limits<double>::lowest();  // a mean below
 
 inline Lanes smaller(Lanes a, Lanes b) { return fill(0.0) - larger(fill(0.0) - a, fill(0.0) - b); }
 
-double distance(const double* a, const double* b, std::size_t n) {
-  Lanes sum = fill(0.0);
-  for_cells(n, [&](auto at, auto) { sum = sum + absolute(at(a) - at(b)); });
-  return sum_lanes(sum);
+double distance(const double* rows, std::size_t n_rows, const double* b, std::size_t n) {
+  double apart = 0;
+  for (std::size_t r = 0; r < n_rows; ++r, rows += n) {
+    Lanes sum = fill(0.0);
+    for_cells(n, [&](auto at, auto) { sum = sum + absolute(at(rows) - at(b)); });
+    apart += sum_lanes(sum);
+  }
+  return apart;
 }
 
 double exp_sum(const double* in, std::size_t n, double shift, double* out) {
@@ -31,40 +35,47 @@ double exp_sum(const double* in, std::size_t n, double shift, double* out) {
   return sum_lanes(sum);
 }
 
-bool add_log(const double* marginal, double floor, double weight, std::size_t n, double* logarithm,
-             double* mean) {
+bool add_logs(const double* rows, double floor, const double* weights, std::size_t n_rows, std::size_t n,
+              double* logarithms, double* mean) {
   const Lanes floors = fill(floor);
-  const Lanes weights = fill(weight);
-  Lanes least = fill(kInfinity);
-  for_cells(n, [&](auto at, auto put) {
-    const Lanes cells = at(marginal, 1.0);
-    least = smaller(least, cells);
-    const Lanes logs = log_lanes(larger(floors, cells));
-    put(logarithm, logs);
-    put(mean, at(mean) + weights * logs);
-  });
-  return smallest_lane(least) > 0;
+  bool positive = false;
+  for (std::size_t r = 0; r < n_rows; ++r, rows += n, logarithms += n) {
+    const Lanes weight = fill(weights[r]);
+    Lanes least = fill(kInfinity);
+    for_cells(n, [&](auto at, auto put) {
+      const Lanes cells = at(rows, 1.0);
+      least = smaller(least, cells);
+      const Lanes logs = log_lanes(larger(floors, cells));
+      put(logarithms, logs);
+      put(mean, at(mean) + weight * logs);
+    });
+    positive = smallest_lane(least) > 0 || positive;
+  }
+  return positive;
 }
 
-void update_message(const double* mean, const double* logarithm, const double* belief, double floor,
-                    double weight, std::size_t n, double* message, double* marginal) {
+void update_messages(const double* mean, const double* logarithms, const double* belief, double floor,
+                     double part, const double* weights, std::size_t n_rows, std::size_t n, double* messages,
+                     double* rows) {
   const Lanes floors = fill(floor);
-  const Lanes weights = fill(weight);
-  Lanes sum = fill(0.0);
-  Lanes cells = fill(0.0);
-  for_cells(n, [&](auto at, auto put) {
-    const Lanes means = at(mean, -kInfinity);
-    const Lanes moved = at(message) + weights * zero_below(means, kNone, means - at(logarithm));
-    put(message, moved);
-    sum = sum + zero_below(means, kNone, moved);
-    cells = cells + zero_below(means, kNone, fill(1.0));
-    put(marginal, zero_below(means, kNone, at(belief) / larger(floors, at(marginal))));
-  });
-  const double count = sum_lanes(cells);
-  const Lanes shift = fill(count > 0 ? sum_lanes(sum) / count : 0.0);
-  for_cells(n, [&](auto at, auto put) {
-    put(message, at(message) - zero_below(at(mean, -kInfinity), kNone, shift));
-  });
+  for (std::size_t r = 0; r < n_rows; ++r, logarithms += n, messages += n, rows += n) {
+    const Lanes weight = fill(part * weights[r]);
+    Lanes sum = fill(0.0);
+    Lanes cells = fill(0.0);
+    for_cells(n, [&](auto at, auto put) {
+      const Lanes means = at(mean, -kInfinity);
+      const Lanes moved = at(messages) + weight * zero_below(means, kNone, means - at(logarithms));
+      put(messages, moved);
+      sum = sum + zero_below(means, kNone, moved);
+      cells = cells + zero_below(means, kNone, fill(1.0));
+      put(rows, zero_below(means, kNone, at(belief) / larger(floors, at(rows))));
+    });
+    const double count = sum_lanes(cells);
+    const Lanes shift = fill(count > 0 ? sum_lanes(sum) / count : 0.0);
+    for_cells(n, [&](auto at, auto put) {
+      put(messages, at(messages) - zero_below(at(mean, -kInfinity), kNone, shift));
+    });
+  }
 }
 
 double ratios(const double* target, double* present, std::size_t n, double least, double most,
@@ -86,6 +97,6 @@ double ratios(const double* target, double* present, std::size_t n, double least
 
 }  // namespace
 
-PYPGM_KERNEL_SET(MessageKernels, message_kernels) = {distance, exp_sum, add_log, update_message, ratios};
+PYPGM_KERNEL_SET(MessageKernels, message_kernels) = {distance, exp_sum, add_logs, update_messages, ratios};
 
 }  // namespace pypgm
