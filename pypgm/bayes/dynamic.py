@@ -160,6 +160,8 @@ class DynamicNetwork(Shown):
             If the tables of a slice, or of what it shares with the next, do not fit.
         ValueError
             If an attribute, label or code is unknown.
+        TypeError
+            If the evidence is no sequence.
         """
         return [self._marginals(t, e, message) for t, e, message, _ in self._forward(evidence)]
 
@@ -191,6 +193,7 @@ class DynamicNetwork(Shown):
         self, evidence: Sequence[Evidence | None]
     ) -> Iterator[tuple[int, Evidence | None, list[Factor], float]]:
         """Yield each slice with its evidence, the message from the one before, and the log of what it adds."""
+        _check_slices(evidence)
         message: list[Factor] = []
         for t, e in enumerate(evidence):
             factors = [*self._logs(t), *self._known(e), *message]
@@ -225,6 +228,12 @@ class DynamicNetwork(Shown):
 
     def _known(self, evidence: Evidence | None) -> list[Factor]:
         return [Factor(self.domain.part([i]), logs) for i, logs in log_likelihoods(self.domain, evidence)]
+
+
+def _check_slices(evidence: object) -> None:
+    if isinstance(evidence, str) or not isinstance(evidence, Sequence):
+        needed = "evidence of slices needs a sequence, with a mapping or None for each"
+        raise TypeError(f"{needed}, got {type(evidence).__name__}")
 
 
 def _total(logs: Factor) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.clock import Clock
 from pypgm._base.memory import check_fits
 from pypgm._base.numeric import checked_integer
 from pypgm.bayes.checks import check_network
@@ -215,7 +216,13 @@ def sensitivity(
 
 
 def explanations(
-    net: BayesianNetwork, k: int, evidence: Evidence | None = None, targets: str | Iterable[str] | None = None
+    net: BayesianNetwork,
+    k: int,
+    evidence: Evidence | None = None,
+    targets: str | Iterable[str] | None = None,
+    *,
+    time_limit: float | None = None,
+    progress: bool = False,
 ) -> list[tuple[dict[str, Label], float]]:
     r"""Return the k most probable joint values, with the natural log of the probability of each and the evidence.
 
@@ -229,6 +236,16 @@ def explanations(
     targets : str or sequence of str, optional
         All attributes by default, by repeated max-product. Otherwise all others are summed over, and the table of the
         targets must fit.
+    time_limit : float, optional
+        Seconds after which the explanations found so far are returned, one at least: those of all attributes are found
+        from the most probable on, each by up to one max-product for each attribute.
+    progress : bool
+        Whether to show on standard error how many are found.
+
+    Warns
+    -----
+    TimeLimitWarning
+        If the time limit ended it.
 
     Raises
     ------
@@ -262,15 +279,27 @@ def explanations(
         return _from_table(net, k, evidence, as_clique(targets))
     known = _logs(net, evidence)
     free = [a for a in net.domain if a not in known or np.count_nonzero(known[a] > -np.inf) > 1]
-    # Lawler: what is left after a best assignment is divided by the first attribute that differs from it.
+    with Clock("explanations", time_limit, progress, ends="the explanations") as clock:
+        return _best(net, k, known, free, clock)
+
+
+def _best(
+    net: BayesianNetwork, k: int, known: dict[str, NDArray[np.float64]], free: Sequence[str], clock: Clock
+) -> list[tuple[dict[str, Label], float]]:
+    """Return the best joint values of all attributes, as many as time allows.
+
+    Lawler: what is left after a best assignment is divided by the first attribute that differs from it.
+    """
     waiting: list[tuple[float, int, dict[str, Label], dict[str, NDArray[np.float64]], int]] = []
     values, log = net.map(None, _evidence(known))
     heapq.heappush(waiting, (-log, 0, values, known, 0))
     best: list[tuple[dict[str, Label], float]] = []
     n_pushed = 1
-    while waiting and len(best) < k:
+    while waiting:
         negative, _, values, within, first = heapq.heappop(waiting)
         best.append((values, -negative))
+        if len(best) == k or clock.tick(lambda: f"{len(best):,} of {k:,}"):
+            break
         fixed = dict(within)
         for i in range(first, len(free)):
             a = free[i]

@@ -75,6 +75,11 @@ class PairScreen:
         Standard deviation of the noise of each score, in records.
     total : float
         Number of records of the model.
+
+    Raises
+    ------
+    ValueError
+        If there is not one score and one distance by chance of each pair, or a number is not finite or below its range.
     """
 
     pairs: tuple[Clique, ...]
@@ -82,6 +87,13 @@ class PairScreen:
     by_chance: Array
     stddev: float
     total: float
+
+    def __post_init__(self) -> None:
+        if not self.pairs or not np.shape(self.scores) == np.shape(self.by_chance) == (len(self.pairs),):
+            raise ValueError("a screen needs a score and a distance by chance of each pair")
+        is_in_range = all(1 / _MAX_SCORE < number < _MAX_SCORE for number in (self.stddev, self.total))
+        if not is_in_range or not np.isfinite([self.scores, self.by_chance]).all() or np.min(self.by_chance) < 0:
+            raise ValueError("a screen needs finite scores, noise, records and distances by chance of 0 or more")
 
     def __repr__(self) -> str:
         return f"PairScreen({len(self.pairs)} pairs, noise of {self.stddev:.6g} records)"
@@ -111,10 +123,9 @@ class PairScreen:
 
     def to_fields(self, domain: Domain) -> dict[str, Any]:
         """Return the fields of a rounded screen in a file; attributes by their numbers in the domain."""
-        number = {a: i for i, a in enumerate(domain)}
         step = self.stddev / _STEPS
         return {
-            "pairs": np.array([[number[pair[i]] for pair in self.pairs] for i in (0, 1)], dtype=np.int32),
+            "pairs": np.array([domain.indices(pair) for pair in self.pairs], dtype=np.int32).T,
             "scores": np.rint(self.scores / step).astype(np.int64),
             "by_chance": np.rint(self.by_chance / step).astype(np.int64),
             "stddev": self.stddev,
@@ -127,17 +138,17 @@ class PairScreen:
         pairs, scores, by_chance = (fields[name] for name in ("pairs", "scores", "by_chance"))
         if any(values.dtype.kind != "i" for values in (pairs, scores, by_chance)):
             raise ValueError("a screen needs integers")
-        if scores.ndim != 1 or not scores.size or pairs.shape != (2, scores.size) or by_chance.shape != scores.shape:
+        if scores.ndim != 1 or not scores.size or pairs.shape != (2, scores.size):
             raise ValueError("a screen needs two attributes, a score and a distance by chance of each pair")
         if pairs.min() < 0 or pairs.max() >= len(domain) or (pairs[0] == pairs[1]).any():
             raise ValueError(f"a screen needs pairs of {len(domain)} attributes")
         if len(np.unique(np.sort(pairs, axis=0), axis=1).T) < scores.size:
             raise ValueError("a screen needs each pair once")
-        if not all(1 / _MAX_SCORE < fields[name] < _MAX_SCORE for name in ("stddev", "total")) or by_chance.min() < 0:
-            raise ValueError("a screen needs noise, records and distances by chance of 0 or more")
         names, step = domain.attributes, fields["stddev"] / _STEPS
         cliques = tuple((names[i], names[j]) for i, j in pairs.T.tolist())
-        return cls(cliques, scores * step, by_chance * step, float(fields["stddev"]), float(fields["total"]))
+        with np.errstate(over="ignore"):  # what is not finite is refused
+            scores, by_chance = scores * step, by_chance * step
+        return cls(cliques, scores, by_chance, float(fields["stddev"]), float(fields["total"]))
 
 
 def farthest(dependence: Mapping[frozenset[str], float], answer: Factor) -> float:

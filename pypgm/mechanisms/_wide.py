@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pypgm._base.interrupts import interrupts_held
 from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique, Domain
 from pypgm.errors import EstimateInterruptedWarning, warn_caller
@@ -365,7 +366,8 @@ def _measure_asked(
         # 9. Triples, where pairs have less noise than a sample of so many records.
         if not run.ended(model):
             beside = [*questions, *(m.clique for m in [*known, *search.followed])]
-            triples = _measure_triples(run, wanted, model, start, resolutions=chosen, worth=worth, beside=beside)
+            with interrupts_held():
+                triples = _measure_triples(run, wanted, model, start, resolutions=chosen, worth=worth, beside=beside)
     except KeyboardInterrupt:
         mark_interrupted(rough)
     pairs += _measure(run, chosen, worth, _left(run))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.interrupts import interrupts_held
 from pypgm._core import VARIANCE_BITS
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.one_way import POWER
@@ -295,9 +296,9 @@ class Search:
         return groups.astype(np.int64)
 
     def _ask(self, query: LinearQuery, clique: Clique, rho: float) -> LinearMeasurement:
-        answer = self._run.table.measure(clique, query, rho=Fraction(rho))
-        self.measured.append(answer)
-        return answer
+        with interrupts_held():
+            self.measured.append(self._run.table.measure(clique, query, rho=Fraction(rho)))
+        return self.measured[-1]
 
 
 def _off(model: _Model, pairs: Sequence[LinearMeasurement], weights: Mapping[str, NDArray[np.int64]]) -> float:

@@ -42,11 +42,14 @@ class _Sloped(Scattered):
         self.within, self.reach = column.within, np.ones(2)
         first, last = (np.asarray(end, dtype=np.float64) for end in column.ends())
         widths = np.maximum(last - first, 0) + (column.per_unit > 0)
-        density = counts / np.maximum(widths, 1e-300)
-        places = (first + last) / 2
-        slopes = np.gradient(density, places) if len(counts) > 1 else np.zeros(len(counts))
+        # Between bins of hardly any width, or beside empty ones, slopes overflow, or there are none.
+        with np.errstate(all="ignore"):
+            density = counts / np.maximum(widths, 1e-300)
+            places = (first + last) / 2
+            slopes = np.gradient(density, places) if len(counts) > 1 else np.zeros(len(counts))
+            relative = np.nan_to_num(slopes * widths / 2 / np.maximum(density, 1e-300))
         # Relative change from the middle of a bin to its end: beyond 1 a density would be negative.
-        self._tilt = np.clip(slopes * widths / 2 / np.maximum(density, 1e-300), -1.0, 1.0)
+        self._tilt = np.clip(relative, -1.0, 1.0)
         if self.within in {"tapered", "tails"}:
             wide = np.flatnonzero(last > first)
             self._tilt[[*wide[:1], *wide[-1:]]] = 0.0

@@ -72,6 +72,14 @@ def test_long_sequences_and_impossible_evidence():
         net.unroll(0)
 
 
+@pytest.mark.parametrize("evidence", [None, 3, {"a": "x"}, "a"])
+def test_evidence_that_is_no_sequence_of_slices_is_refused(evidence):
+    net, _ = random_dynamic(0)
+    for question in (net.filter, net.smooth, net.log_probability):
+        with pytest.raises(TypeError, match="evidence of slices needs a sequence"):
+            question(evidence)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tables_of_independent_causes_are_those_of_all_contributions(seed):
     rng = np.random.default_rng(seed)

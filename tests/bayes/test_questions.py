@@ -17,7 +17,7 @@ from pypgm.bayes import (
     mutual_information,
     sensitivity,
 )
-from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
+from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError, TimeLimitWarning
 
 SEEDS = range(6)
 
@@ -141,6 +141,15 @@ def test_explanations_are_the_largest_cells(seed):
         found = explanations(net, 4, evidence, ("d", "b"))
         assert [list(values) for values, _ in found] == [["d", "b"]] * len(found)
         assert np.exp([log for _, log in found]) == pytest.approx(few[:4], rel=1e-9)
+
+
+def test_explanations_that_take_long_end_with_the_most_probable_ones(capsys):
+    net = random_network(0)
+    whole = explanations(net, 10_000)
+    with pytest.warns(TimeLimitWarning, match="ended the explanations"):
+        assert explanations(net, 10_000, time_limit=1e-9) == whole[:1]
+    assert explanations(net, 10_000, time_limit=1000, progress=True) == whole
+    assert "explanations" in capsys.readouterr().err
 
 
 def test_more_explanations_than_fit_are_refused_at_once():

@@ -14,6 +14,7 @@ import pypgm
 from pypgm.cli import main
 from pypgm.data import Integer, read_table, scan
 from pypgm.data.draft.draft import draft_schema
+from pypgm.data.sources.paths import _values as values_in_folders
 from pypgm.data.sources.paths import is_several, places_of
 
 SCHEMA = pypgm.Schema({"a": Integer(0, 9), "b": ["x", "y"]})
@@ -48,6 +49,16 @@ def test_folders_give_their_values_as_they_are_written(tmp_path_factory, values)
         places = places_of(source)
         values_of = [sorted(place.values.items()) for place in places]
         assert sorted(values_of) == sorted(sorted(known.items()) for _, known in folders)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["x", "y%"]), NAMES), min_size=1, max_size=3))
+def test_a_column_that_folders_give_twice_is_refused(pairs):
+    path = Path(*(f"{quote(name)}={quote(value)}" for name, value in pairs), "t.csv")
+    if len({name for name, _ in pairs}) == len(pairs):
+        assert values_in_folders("", path) == dict(pairs)
+    else:
+        with pytest.raises(ValueError, match="have to stand once around a file"):
+            values_in_folders("", path)
 
 
 def test_columns_of_folders_need_no_declaration_and_a_missing_value_has_a_folder(tmp_path):

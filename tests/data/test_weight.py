@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from selfcheck.weights import check_weights
 
 import pypgm
-from pypgm.data import Codes, Integer, OpenSet, QuantileBins, Weight, scan
+from pypgm.data import Codes, Integer, OpenSet, QuantileBins, Rule, Weight, scan
 from pypgm.mechanisms.tables import mechanism_names
 from pypgm.privacy import settle
 from pypgm.privacy.counts import WeightedCounts
@@ -112,6 +112,21 @@ def test_weights_of_every_type_add_up_without_a_limit_but_their_own(rows, spelli
     by_hand = pypgm.Dataset({"a": codes}, schema.domain, weights, schema=schema)  # not cut where it is made
     with pypgm.PrivateTable(by_hand, None, pypgm.Ledger(pypgm.Budget(rho=10**9))) as private:
         assert private.measure("a", **EXACT).values.tolist() == expected
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=9))
+def test_a_rule_holds_of_every_record_whatever_its_weight(rows):
+    schema = pypgm.Schema({"a": 2, "b": 2}, rules=[Rule(["a", "b"], [[0, 1]])], weight=Weight("w", K))
+    raw = {name: [row[i] for row in rows] for i, name in enumerate("abw")}
+    broken = [i for i, (a, b, _) in enumerate(rows) if (a, b) == (0, 1)]
+    doors = [schema.encode, lambda raw: pypgm.synthesize(raw, schema, 1, 1e-9, mechanism="mst", iterations=1)]
+    for door in doors:
+        if broken:
+            with pytest.raises(ValueError, match=f"'a', 'b', rows? {broken[0]}.* combination that a rule forbids"):
+                door(raw)
+        else:
+            door(raw)
 
 
 TYPES = ("u1", "i1", "i2", "u8", "f2", "f4", "f8")

@@ -83,6 +83,19 @@ def test_fields_that_are_no_screen_are_refused(change):
         PairScreen.from_fields(DOMAIN, fields | change)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["scores", "by_chance", "stddev", "total"])
+def test_a_screen_of_ones_own_that_no_file_could_keep_is_refused(name, wrong):
+    screen, place = screens(0), np.arange(len(PAIRS)) == 3
+    value = np.where(place, wrong, getattr(screen, name)) if name in {"scores", "by_chance"} else wrong
+    with pytest.raises(ValueError, match="a screen needs finite"):
+        dataclasses.replace(screen, **{name: value})
+    with pytest.raises(ValueError, match="a screen needs a score"):
+        dataclasses.replace(screen, pairs=PAIRS[1:])
+    with pytest.raises(ValueError, match="'x'"):
+        dataclasses.replace(screen, pairs=(*PAIRS[1:], ("a", "x"))).to_fields(DOMAIN)
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_pairs_with_larger_scores_are_farther_from_independence(seed):
     screen = dataclasses.replace(screens(seed), by_chance=np.full(len(PAIRS), 3.0))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import signal
+import sys
 
 import numpy as np
 import pytest
 
 import pypgm
 from pypgm.mechanisms import wide
+from pypgm.mechanisms.interactions import Search
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.run import Run
 from pypgm.mechanisms.triples import Spare, Triples
@@ -38,8 +41,12 @@ def in_bulk(release):
     return {m.clique for m in of_three} - found
 
 
+def lines_of(release, what):
+    return [line for line in release.ledger.lines if line.what == what]
+
+
 def screens(release):
-    return [line for line in release.ledger.lines if line.what == "screen"]
+    return lines_of(release, "screen")
 
 
 def error(release, order, data=DATA):
@@ -128,6 +135,49 @@ def test_many_attributes_have_few_triples_of_few_cells():
     assert sum(map(data.domain.size, triples)) <= 1 << 18
     assert len(set(map(frozenset, triples))) == len(triples)
     assert any("x7" in t for t in triples)
+
+
+class CtrlC:
+    """Ctrl-C at the n-th line of the package that a private table reaches for triples or for a search beyond pairs."""
+
+    def __init__(self, at=None):
+        self.at, self.reached, self.inside = at, 0, 0
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *_):
+        sys.settrace(self.before)
+
+    def _call(self, frame, event, arg):
+        if frame.f_code in {Triples.measured.__code__, Search._ask.__code__}:
+            self.inside += 1
+            return self._asking
+        return self._line if self.inside and "pypgm/privacy/" in frame.f_code.co_filename else None
+
+    def _asking(self, frame, event, arg):
+        self.inside -= event == "return"
+        return self._line(frame, event, arg) and self._asking
+
+    def _line(self, frame, event, arg):
+        self.reached += event == "line"
+        if event == "line" and self.reached == self.at:
+            signal.raise_signal(signal.SIGINT)
+        return self._line
+
+
+def test_ctrl_c_loses_no_answer_that_is_paid_for():
+    with CtrlC() as every:
+        whole = wide(DATA, 10, 1e-9, unsafe_seed=0)
+    assert in_bulk(whole)
+    for at in np.linspace(1, 0.95 * every.reached, 6).astype(int):  # later runs find some queries in caches
+        with CtrlC(at), pytest.warns(pypgm.errors.EstimateInterruptedWarning):
+            release = wide(DATA, 10, 1e-9, unsafe_seed=0)
+        assert release.model.fit.status == "interrupted"
+        assert len(lines_of(release, "measure")) == len(release.measurements)
+        assert release.ledger.spent() > 0.999 * release.ledger.budget.limit
 
 
 def test_what_does_not_fit_in_memory_is_not_asked(monkeypatch):

@@ -114,3 +114,16 @@ def test_months_lose_nothing_where_no_day_is_written():
     points, in_bins = facts.as_values.points, facts.quality.of("columns")
     assert points["month"] < in_bins["month",]
     assert points["day"] > points["month"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bins_of_any_widths_and_counts_have_densities_that_slope_within_them(seed):
+    rng = np.random.default_rng(seed)
+    span = 10.0 ** rng.integers(-200, 200)
+    edges = np.unique(span * rng.random(4) ** rng.choice([1, 20]))
+    column = Real(0, span, edges=edges[(edges > 0) & (edges < span)].tolist() or [span / 2])
+    n_bins = column.n_values
+    sloped = _Sloped(column, rng.choice([0, 1, 1e6, 1e15], n_bins) * rng.random(n_bins))
+    places = sloped.moved(np.repeat(np.arange(n_bins), 9), np.tile(np.linspace(0, 1, 9), n_bins)).reshape(n_bins, -1)
+    np.testing.assert_allclose(places[:, [0, -1]], np.tile([0, 1], (n_bins, 1)), atol=1e-12)
+    assert (np.diff(places, axis=1) > 0).all()

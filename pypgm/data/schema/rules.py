@@ -183,7 +183,9 @@ def _all_are(entries: object, kind: type) -> bool:
 def broken_rules(
     rules: Sequence[AnyRule], columns: Mapping[str, Column], table: Counted, first_row: int = 0
 ) -> list[str]:
-    """Return which rules a table breaks and, where its records are at hand, in which rows."""
+    """Return which rules a table breaks and, where its records are at hand, in which rows; weights do not matter."""
+    if isinstance(table, Dataset):
+        table = Dataset(table.columns, table.domain)
     counts = table.count([tuple(rule.columns) for rule in rules])
     masks = [rule.refused(columns) for rule in rules]
     return [

@@ -68,7 +68,7 @@ def places_of(source: Any) -> list[Place]:  # noqa: ANN401 - a path or a list of
         If no file fits a path, or a folder has no table.
     ValueError
         If a file comes twice, a folder has a link that leads out of it, or files lie in folders that give values to
-        different columns.
+        different columns, or several values to one.
     """
     given = list(map(os.fspath, [source] if isinstance(source, str | os.PathLike) else source))
     folders = {os.path.dirname(os.path.abspath(path)) for path in given if as_path(path).is_file()}
@@ -157,8 +157,12 @@ def _values(root: str, path: str) -> dict[str, str]:
     {'year': '2023', 'month': '01'}
     """
     parts = Path(os.path.relpath(path, root or ".")).parts[:-1]
-    pairs = (part.partition("=") for part in parts if "=" in part.lstrip("="))
-    return {unquote(name): "" if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
+    pairs = [part.partition("=") for part in parts if "=" in part.lstrip("=")]
+    values = {unquote(name): "" if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
+    if len(values) < len(pairs):
+        twice = next(name for name in values if sum(unquote(other) == name for other, *_ in pairs) > 1)
+        raise ValueError(f"folders as {twice}=… have to stand once around a file, and stand around each other")
+    return values
 
 
 def _is_pattern(path: str) -> bool:
