@@ -19,7 +19,7 @@ OFTEN_SOUGHT = {
     "where a cell of a CSV file becomes a code": ("pypgm/data/columns/closed.py", "Closed.encoder"),
     "the sensitivity of all cells of a pair": ("pypgm/queries/partition.py", "Identity"),
     "the sensitivity of what wide measures of a pair": ("pypgm/queries/contrasts.py", "Contrasts._sensitivity"),
-    "the update of a message of Convex-GBP": ("cpp/core/simd/message_kernels.cpp", "update_message"),
+    "the update of a message of Convex-GBP": ("cpp/core/simd/message_kernels.cpp", "update_messages"),
     "the formula of that update": ("cpp/core/regions/convex_gbp.hpp", "ConvexGbp"),
     "what makes held-out answers": ("pypgm/estimation/stop_rule.py", "left_to_validate"),
     "the rule that ends an estimate": ("pypgm/estimation/stop_rule.py", "Validation"),
