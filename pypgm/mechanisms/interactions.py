@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._core import VARIANCE_BITS
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Values
@@ -49,7 +50,7 @@ _ROWS = (
     200_000,
 )  # least and most records drawn from a model for its sums; else as many as there are
 _SEED = 0x7369676E  # of these records: a released model's
-_ENTRY_BITS = 17.9  # a product of centred signs stays below 2^18
+_ENTRY_BITS = 17.9  # a product of centred signs stays below 2^18, where its noise can be drawn
 _ORDERS = range(2, 8)
 BEYOND_PAIRS = range(3, 8)
 
@@ -99,7 +100,12 @@ class Reach:
         noise = 2 * self._change * self._logarithm  # largest of so many, at epsilon 1
         epsilon = min(noise / least, math.sqrt(8 * _PICK_SHARE * self._rho))
         check = min(_CHECK_SHARE * self._rho, (_CHECKED * self._change / least) ** 2 / 2)
-        return epsilon**2 / 8, check, noise / epsilon
+        least_check = 2.0 ** (2 * _ORDERS[-1] - VARIANCE_BITS) * self._change**2  # as many bits as attributes
+        return epsilon**2 / 8, max(check, least_check), noise / epsilon
+
+    def entry_bits(self, rho: float) -> float:
+        """Return the bits of a product of centred signs: fewer where noise for rho would be too large to draw."""
+        return min(_ENTRY_BITS, (VARIANCE_BITS + math.log2(rho)) / 2 - math.log2(self._change))
 
 
 def reach_beyond_pairs(
@@ -208,7 +214,7 @@ class Search:
             expected = _Expected(candidates, self._start, model, self._reach.rows)
             position = selector.select(expected.sums, weights, among, rho=Fraction(rho_pick))
             signs = candidates.set_at(position)
-            centred, unit = self._centred(signs)
+            centred, unit = self._centred(signs, self._reach.entry_bits(rho_check))
             check = self._ask(Kronecker([Matrix(w[None]) for w in centred.values()]), tuple(centred), rho_check)
             budget -= price
             self._left -= price
@@ -230,13 +236,13 @@ class Search:
         """Return whether a selection and a check leave as much for an interaction."""
         return min(budget, min(self._left, float(self._run.table.ledger.remaining())) / 2) >= price
 
-    def _centred(self, signs: Mapping[str, Bits]) -> tuple[dict[str, NDArray[np.int64]], int]:
+    def _centred(self, signs: Mapping[str, Bits], bits: float) -> tuple[dict[str, NDArray[np.int64]], int]:
         """Return signs less their means, in integers, and the product of 1 for each.
 
         The sum of products of signs is far from the model's as well where it is wrong about fewer of the attributes,
         and the other signs are mostly alike. That of centred signs is not.
         """
-        start, levels = self._start, int(2 ** (_ENTRY_BITS / len(signs)) / 2)
+        start, levels = self._start, max(1, int(2 ** (bits / len(signs)) / 2))
         clique = self._run.domain.canonical(tuple(signs))
         means = {a: 1 - 2 * float(start.shares[a][signs[a]].sum() / start.shares[a].sum()) for a in clique}
         centred = {a: np.rint(levels * (1 - 2 * signs[a] - means[a])).astype(np.int64) for a in clique}

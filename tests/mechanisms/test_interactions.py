@@ -12,11 +12,14 @@ import pytest
 import pypgm
 from pypgm.demo import titanic
 from pypgm.mechanisms import wide
+from pypgm.mechanisms.interactions import Reach
 from pypgm.mechanisms.resolution import Values
 from pypgm.mechanisms.run import Run
 from pypgm.mechanisms.sign_sets import candidate_sets, signs_of
 from pypgm.privacy import Budget, Privacy, PrivateTable
 from pypgm.privacy.counts import Dataset
+from pypgm.privacy.laws import DiscreteGaussian
+from pypgm.queries import Kronecker, Matrix
 
 
 def parity(n, k, seed=0, columns=8):
@@ -58,6 +61,28 @@ def test_a_parity_of_any_bits_is_found_by_itself(k, privacy):
     assert agreement(release, k) > 0.97
     assert (*(f"x{i}" for i in range(k)), "y") in larger(release)
     assert Fraction(999, 1000) <= release.ledger.spent() / release.ledger.budget.limit <= 1
+
+
+def test_noise_of_a_sum_of_many_records_can_be_drawn():
+    release = wide(parity(2_000_000, 2, columns=3), 4e-4, 1e-9, unsafe_seed=0)
+    assert ("x0", "x1", "y") in larger(release)
+    assert agreement(release, 2) > 0.9
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("k", range(2, 8))
+def test_noise_of_sums_can_be_drawn_whatever_the_number_of_records_and_the_budget(k, neighbours):
+    rng, privacy = np.random.default_rng(k), Privacy(neighbours, records_per_person=1 + k % 3)
+    for total, rho in zip(10.0 ** rng.uniform(1, 13, 30), 10.0 ** rng.uniform(-14, 2, 30), strict=True):
+        reach = Reach(1e6, total, rho, privacy)
+        check = reach.priced(reach.chance)[1]
+        levels = int(2 ** (reach.entry_bits(check) / k) / 2)
+        assert levels >= 1
+        query = Kronecker([Matrix([[-2 * levels, 2 * levels]])] * k)
+        law = DiscreteGaussian.for_query(
+            Fraction(privacy.squared_l2_sensitivity(query)) / (2 * Fraction(check)), query, privacy
+        )
+        assert law.cost("rho") <= Fraction(check)
 
 
 def test_a_parity_of_five_is_found_among_many_columns():
