@@ -45,5 +45,5 @@ def interrupts_held() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in came:
-        signal.raise_signal(number)
+    if came:
+        signal.raise_signal(came[0])

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pypgm.cli.arguments import Verbs
-    from pypgm.data import Schema
     from pypgm.domain import Clique
     from pypgm.files.stored_model import ReleasedModel
     from pypgm.reporting.compared import ColumnPair, ComparedTables
@@ -74,7 +73,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     if not arguments.unsafe:
         raise ValueError("compare prints numbers that are not private; pass --unsafe if they stay with you")
     schema = None if arguments.schema is None else schema_in(arguments.schema)
-    answers: dict[str, float] = {}
+    content: Release | ReleasedModel | None = None
     if is_table(arguments.release):
         synthetic = text_table(open_source(arguments.release, dialect=dialect(arguments)), schema)
         known = schema
@@ -83,12 +82,11 @@ def _compare(arguments: argparse.Namespace) -> None:
             raise ValueError("--schema is for two tables: a release knows its own")
         content = load(arguments.release)
         known = content.schema if isinstance(content, Release) else None
-        if arguments.duckdb_table is None:
-            answers = _of_answers(content.model if isinstance(content, Release) else content, known, arguments)
         synthetic = synthetic_texts(content)
     source = open_source(arguments.table, arguments.duckdb_table, dialect(arguments))
     with table_checked():
         compared = compare_texts(text_table(source, known), synthetic, known)
+    answers = {} if content is None or arguments.duckdb_table is not None else _of_answers(content, arguments)
     try:
         scores = compared.sdmetrics_scores() if arguments.sdmetrics else {}
         if arguments.out:
@@ -102,8 +100,9 @@ def _compare(arguments: argparse.Namespace) -> None:
     present(arguments, facts, _lines(compared, answers, more, terminal_width()))
 
 
-def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.Namespace) -> dict[str, float]:
+def _of_answers(content: Release | ReleasedModel, arguments: argparse.Namespace) -> dict[str, float]:
     """Return the errors of a model's own answers, in percentage points, for its columns and their pairs."""
+    model, known = (content.model, content.schema) if isinstance(content, Release) else (content, None)
     with table_checked():
         schema = model.domain if known is None else known if known.weight else known.of_records()
         data = read_table(arguments.table, schema, **reading(arguments))

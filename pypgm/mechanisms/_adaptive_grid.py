@@ -118,7 +118,7 @@ def adaptive_grid(
     domain, table = run.domain, run.table
     if len(domain) == 0:
         raise ValueError("adaptive_grid needs at least one attribute")
-    targets = domain.canonical(targets)
+    targets = run.mapped.clique(run.whole.domain.canonical(targets))
     check_listable(domain, min(2, len(domain)))
     pairs = [p for p in itertools.combinations(domain.attributes, 2) if not targets or set(p) & set(targets)]
     run.check_fits([*((a,) for a in domain), *pairs, *(_largest_tree(domain, targets) if pairs else [])])

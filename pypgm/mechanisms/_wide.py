@@ -188,7 +188,7 @@ def wide(
     ordinal = run.ordinal if ordinal is None else run.mapped.names(ordinal)
     ordered = _ordered(run.domain, ordinal)
     targets = run.whole.domain.canonical(targets)
-    aims = run.mapped.names(targets) or ()
+    aims = run.mapped.clique(targets)
     weights = with_targets(asked_pairs(run, workload), aims)
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.

@@ -101,6 +101,10 @@ class Mapped:
         """Return the attributes among these that are left."""
         return None if names is None else tuple(name for name in names if name not in self._folding.sources)
 
+    def clique(self, clique: Clique) -> Clique:
+        """Return the attributes that are left from which those of a clique follow: to predict these predicts those."""
+        return self._folding.clique(clique) if self else clique
+
     def records(self, records: Dataset) -> Dataset:
         """Return public records over the attributes that do not follow from others."""
         if not self or records.domain != self.domain:

@@ -354,9 +354,16 @@ class _Column:
         there = [v[np.isfinite(v)] for v in self.values]
         if not there or not min(v.size for v in there):
             return ColumnPair(*facts, note=self.note, in_bins=self.in_bins)
-        means = (float(there[0].mean()), float(there[1].mean())) if self.kind == "number" else None
-        quantiles = [tuple(float(q) for q in np.quantile(v, _QUANTILES)) for v in there]
-        return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), self.note, self.in_bins)
+        (mean, quantiles), (other_mean, others) = map(_mean_and_quantiles, there)
+        means = (mean, other_mean) if self.kind == "number" else None
+        return ColumnPair(*facts, means, (quantiles, others), self.note, self.in_bins)
+
+
+def _mean_and_quantiles(values: NDArray[np.float64]) -> tuple[float, tuple[float, ...]]:
+    """Return the mean and the quantiles of numbers, of which sums and differences may overflow."""
+    exponent = int(np.frexp(np.abs(values).max())[1])
+    parts = np.ldexp(values, -exponent)
+    return math.ldexp(parts.mean(), exponent), tuple(np.ldexp(np.quantile(parts, _QUANTILES), exponent).tolist())
 
 
 def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[str], float] | None, str]:

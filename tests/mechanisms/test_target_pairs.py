@@ -10,7 +10,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, Privacy
-from pypgm.mechanisms import wide
+from pypgm.mechanisms import adaptive_grid, wide
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.run import Run
 from pypgm.mechanisms.target_pairs import measure_strongest
@@ -134,6 +134,21 @@ def test_counts_that_noise_explains_are_uniform_beside_halves_too():
     for a in data.domain:
         shares = aimed.project((a,)).values / aimed.model.total
         assert np.abs(shares - 1 / len(shares)).max() < 0.25
+
+
+@pytest.mark.parametrize("mechanism", [wide, adaptive_grid])
+def test_a_target_that_follows_from_another_column_stands_for_that_one(mechanism):
+    data = followers(1, 6, 400, 0.5)
+    domain = Domain({**{a: data.domain.size((a,)) for a in data.domain}, "z": 2})
+    whole = Dataset({**data.columns, "z": 1 - data.columns["y"]}, domain)
+    follows = pypgm.Constraint(("y", "z"), mapping=[1, 0])
+    one, other = (
+        mechanism(whole, epsilon="1/5", delta=1e-9, constraints=[follows], targets=t, unsafe_seed=0, iterations=20)
+        for t in ("y", "z")
+    )
+    assert any("y" in m.clique and len(m.clique) > 1 for m in one.measurements)
+    assert [m.clique for m in one.measurements] == [m.clique for m in other.measurements]
+    assert [line.cost for line in one.ledger.lines] == [line.cost for line in other.ledger.lines]
 
 
 def test_an_interaction_of_a_target_is_found_though_no_pair_shows():

@@ -49,6 +49,17 @@ def test_a_release_is_compared_by_records_drawn_from_it():
     assert pypgm.compare(release.model, {"a": ["y"] * 500}).score < 60
 
 
+def test_a_table_without_records_is_named_whatever_it_is_compared_with(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    data = pypgm.Dataset({"a": [0, 1] * 50}, Domain({"a": ["x", "y"]}))
+    pypgm.mechanisms.mst(data, epsilon=5, delta=1e-9, iterations=1).save("made.pgm")
+    Path("made.csv").write_text("a\nx\n")
+    Path("none.csv").write_text("a\n")
+    for made in ("made.pgm", "made.csv"):
+        assert cli.main(["compare", made, "none.csv", "--unsafe"]) == 3
+        assert "a table without records cannot be compared" in capsys.readouterr().err
+
+
 def test_frames_and_files_say_the_same(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("narwhals")

@@ -1,9 +1,12 @@
 """Two tables side by side: numbers and dates are read as a schema says they are written, and what is not is said."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import pypgm
 from pypgm import cli
@@ -128,3 +131,20 @@ def test_numbers_of_two_heaps_and_few_others_are_compared():
     (column,) = compare_texts(table, {"x": there[::-1]}).columns
     assert column.kind == "number"
     assert column.points == 0
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_means_and_quantiles_of_any_numbers_are_those_of_exact_sums(numbers):
+    texts = [repr(number) for number in numbers]
+    (column,) = compare_texts({"x": texts}, {"x": texts}).columns
+    mean = float(sum(map(Fraction, numbers)) / len(numbers))
+    most = max(map(abs, numbers))
+    assert column.mean == pytest.approx((mean, mean), rel=1e-9, abs=1e-12 * most)
+    assert column.quantiles[0][1] == pytest.approx(float(sum(map(Fraction, middle(numbers))) / 2), abs=1e-12 * most)
+
+
+def middle(numbers):
+    """Return the two numbers between which half of all lie, which may be one."""
+    ordered, n = sorted(numbers), len(numbers)
+    return ordered[(n - 1) // 2], ordered[n // 2]

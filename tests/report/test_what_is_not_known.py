@@ -104,6 +104,20 @@ def test_a_column_that_kept_no_value_is_not_the_best(emptied):
     assert "0.00 ± 0.00" not in page_text(facts)
 
 
+@pytest.mark.parametrize("n_columns", [1, 2])
+def test_a_release_whose_columns_all_kept_no_value_has_no_figure_anywhere(n_columns, tmp_path):
+    names = [f"id{i}" for i in range(n_columns)]
+    table = {name: [f"v{i}" for i in range(200)] for name in names}
+    schema = {name: {"kind": "open", "share": 0.1} for name in names}
+    release = pypgm.synthesize(table, schema, epsilon=1, delta=1e-9, mechanism="mst", unsafe_seed=0)
+    release.write(tmp_path / "s.csv")
+    release.card(tmp_path / "README.md", file=tmp_path / "s.csv")
+    for text in (release.report(), page_text(Facts(release)), (tmp_path / "README.md").read_text()):
+        assert "nothing kept" in text
+        assert "off on average" not in text
+        assert "is expected to be" not in text
+
+
 @pytest.mark.parametrize("mechanism", [mechanisms.wide, mechanisms.aim])
 def test_from_the_size_of_a_group_on_nine_in_ten_counts_are_twice_their_whiskers(mechanism):
     rng = np.random.default_rng(0)

@@ -99,9 +99,11 @@ class Queries:
         chosen = {names: {key: row[key] for key in kinds} for names, row in rows.items()}
         query = self._query(records, chosen) + ("" if limit is None else f" LIMIT {limit}")
         answer = self._answer(query, {**kinds, "n": "int64"})
+        of_rows = answer["k0"] % len(sets)
+        order = np.argsort(of_rows, kind="stable")
+        ends = np.searchsorted(of_rows[order], np.arange(len(sets)), side="right")
         groups = {}
-        for i, names in enumerate(sets):
-            of_set = answer["k0"] % len(sets) == i
+        for names, of_set in zip(sets, np.split(order, ends[:-1]), strict=True):
             columns = {name: answer["t"][of_set] for name in names if name not in sizes}
             for k, radices in enumerate(numbers[names]):
                 number = answer[f"k{k}"][of_set] // (1 if k else len(sets))
