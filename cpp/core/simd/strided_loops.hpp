@@ -34,6 +34,20 @@ inline void walk(const Row& row, std::size_t large, std::size_t small, AxisRange
   }
 }
 
+template <std::size_t n>
+struct Count {};
+
+/// Calls body with 2 <= n < 8 as a constant.
+template <class Body>
+inline void with_constant(std::size_t n, const Body& body) {
+  if (n == 2) return body(Count<2>());
+  if (n == 3) return body(Count<3>());
+  if (n == 4) return body(Count<4>());
+  if (n == 5) return body(Count<5>());
+  if (n == 6) return body(Count<6>());
+  body(Count<7>());
+}
+
 template <class Op>
 struct CombineRow {
   double* out;
@@ -51,6 +65,27 @@ struct CombineRow {
     std::size_t i = 0;
     for (; i + kLanes <= n; i += kLanes) store(out + l + i, Op::apply(load(in + l + i), values));
     for (; i < n; ++i) out[l + i] = Op::apply(in[l + i], value);
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    if (n < kLanes && step == n) return short_rows<true>(l, s, count, n);
+    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    if (n < kLanes) return short_rows<false>(l, s, count, n);
+    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
+  }
+  /// Rows of fewer than eight, each with the same cells of the small table or with one cell of its own.
+  template <bool columns>
+  void short_rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    with_constant(n, [=, this]<std::size_t width>(Count<width>) {
+      const double* const row = from + s;
+      for (std::size_t r = 0; r < count; ++r) {
+        const double* const old = in + l + r * width;
+        double cells[width];
+        for (std::size_t i = 0; i < width; ++i) cells[i] = Op::apply(old[i], row[columns ? i : r]);
+        std::memcpy(out + l + r * width, cells, sizeof cells);
+      }
+    });
   }
 };
 
@@ -122,12 +157,7 @@ struct SumRow {
   /// Rows of fewer than eight, added in the order of sum_lanes. As other rows they take 2.3 to 2.5 times as
   /// long (bench_kernels_reduce, 4 values), sweeps over triples of 3 or 5 values 1.02 to 1.05.
   static void short_rows(const double* row, double* to, std::size_t count, std::size_t n) {
-    if (n == 2) return add_rows<2>(row, to, count);
-    if (n == 3) return add_rows<3>(row, to, count);
-    if (n == 4) return add_rows<4>(row, to, count);
-    if (n == 5) return add_rows<5>(row, to, count);
-    if (n == 6) return add_rows<6>(row, to, count);
-    add_rows<7>(row, to, count);
+    with_constant(n, [=]<std::size_t width>(Count<width>) { add_rows<width>(row, to, count); });
   }
   template <std::size_t n>
   static void add_rows(const double* row, double* to, std::size_t count) {
