@@ -104,6 +104,9 @@ TEST_CASE("reductions and expansions against plain loops") {
     check_reductions(c);
     check_expansions(c);
   }
+  for (std::size_t run = 2; run < 36; ++run) {  // short runs, worked on with as many others or one by one
+    for (const std::size_t count : {7, 8, 19}) check_expansions(random_case(random, {2, count, run}));
+  }
 }
 
 TEST_CASE("weights of rows: exponentials less a number for each row, and what they sum to") {
