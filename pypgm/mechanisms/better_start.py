@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.fit import warn_of_the_end
@@ -15,6 +18,9 @@ from pypgm.inference.bounded_tree import joined_within, mutual_information
 from pypgm.models import GraphicalModel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Clique
     from pypgm.estimation import LinearMeasurement
     from pypgm.estimation.steps import Pace
     from pypgm.mechanisms.run import Run
@@ -138,8 +144,12 @@ def _on_tree(run: Run, measurements: Sequence[LinearMeasurement], model: Estimat
     """Return the positions of the measurements that a small junction tree of the most dependent pairs holds."""
     cliques = [run.domain.canonical(m.clique) for m in measurements]
     pairs = list(dict.fromkeys(p for c in cliques for p in itertools.combinations(c, 2)))
-    tables = zip(pairs, model.project_many(pairs), strict=True)
-    information = {p: float(mutual_information(t.datavector(), len(t.values))) for p, t in tables}
+    of_shape: dict[tuple[int, ...], dict[Clique, NDArray[np.float64]]] = defaultdict(dict)
+    for pair, table in zip(pairs, model.project_many(pairs), strict=True):
+        of_shape[table.domain.shape][pair] = table.datavector()
+    information: dict[Clique, float] = {}
+    for (rows, _), tables in of_shape.items():
+        information |= zip(tables, mutual_information(np.array([*tables.values()]), rows).tolist(), strict=True)
     ranked = sorted(pairs, key=lambda p: -information[p])
     held = joined_within(run.domain, ranked, _TREE_CELLS)
     if len(held) == len(pairs) and isinstance(model, GraphicalModel):  # no other estimate: a spanning forest alone

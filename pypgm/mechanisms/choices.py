@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.mechanisms.resolution import GRID, RISK_SENSITIVITY, Resolution, risk
+from pypgm.mechanisms.resolution import GRID, RISK_SENSITIVITY, Resolution, risk, risks_of_cells
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -77,13 +77,32 @@ class Choices:
         """Return the best resolution of each pair if a model were right, and the part of its risk due to noise."""
         best: dict[Clique, tuple[Resolution, float]] = {}
         tables = model.project_many(list(self._questions))
-        for (pair, question), table in zip(self._questions.items(), tables, strict=True):
-            counts = np.rint(table.datavector()).astype(np.int64)
-            risks = [self._risk(pair, resolution, counts) for resolution in question.options]
+        counts = {p: np.rint(t.datavector()).astype(np.int64) for p, t in zip(self._questions, tables, strict=True)}
+        of_cells = self._risks_of_cells(counts)
+        for pair, question in self._questions.items():
+            risks = [
+                of_cells[pair][0] if option.query.is_identity else self._risk(pair, option, counts[pair])
+                for option in question.options
+            ]
             least = int(np.argmin(risks))
-            without = risk(counts, self._start.counts(pair), question.options[least].query, 0.0)
+            query = question.options[least].query
+            without = (
+                of_cells[pair][1] if query.is_identity else risk(counts[pair], self._start.counts(pair), query, 0.0)
+            )
             best[pair] = question.options[least], float(max(risks[least] - without, 1))
         return best
+
+    def _risks_of_cells(self, counts: Mapping[Clique, NDArray[np.int64]]) -> dict[Clique, tuple[int, int]]:
+        """Return the risk of each pair that may be measured cell by cell, with its noise and without any."""
+        pairs = [p for p, question in self._questions.items() if any(o.query.is_identity for o in question.options)]
+        risks: dict[Clique, tuple[int, int]] = {}
+        for places, independent in self._start.stacked(pairs):
+            some = [pairs[i] for i in places.tolist()]
+            stddevs = np.array([self._questions[p].stddev for p in some])
+            of_some = np.array([counts[p] for p in some])
+            noisy, exact = (risks_of_cells(of_some, independent, s).tolist() for s in (stddevs, 0 * stddevs))
+            risks |= zip(some, zip(noisy, exact, strict=True), strict=True)
+        return risks
 
     def _risk(self, pair: Clique, resolution: Resolution, counts: NDArray[np.int64]) -> int:
         return risk(counts, self._start.counts(pair), resolution.query, self._questions[pair].stddev)

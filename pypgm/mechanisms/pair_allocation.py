@@ -61,6 +61,18 @@ def hidden(expected: Array, stddevs: Array) -> Array:
     return np.asarray(off / most.sum())
 
 
+def hidden_each(expected: Array, stddevs: Array) -> Array:
+    """Return what noise hides of each of many tables, rows of an array, at one standard deviation each: see `hidden`.
+
+    Examples
+    --------
+    >>> hidden_each(np.array([[50.0, 50.0], [50.0, 50.0]]), np.array([1.0, 1000.0])).round(3)
+    array([0.008, 1.   ])
+    """
+    most = 2 * expected
+    return np.asarray(np.minimum(most, _MEAN * stddevs[:, None]).sum(axis=-1) / most.sum(axis=-1))
+
+
 def allocate(unmeasured: Array, measured: Array, costs: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
     """Choose the noise level of each marginal, if it is measured at all, at a total cost of at most 1.
 

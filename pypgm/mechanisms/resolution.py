@@ -204,12 +204,17 @@ def risk(counts: NDArray[np.int64], independent: Array, query: Partition, stddev
     """
     secret = counts if float(counts.sum(dtype=np.float64)) < _COUNT_LIMIT else counts.astype(object)
     if query.is_identity:
-        return _twice(_too_low(secret, independent, stddev))
+        return int(_twice(_too_low(secret, independent, stddev)))
     sums = np.zeros(query.shape[0], secret.dtype)
     np.add.at(sums, query.groups, secret)
     parts, models = _within(independent, query)
     kept = (sums << _KEPT) - (_too_low(sums, models, stddev) >> _PARTS)
-    return _twice((secret << _FINE) - parts * kept[query.groups])
+    return int(_twice((secret << _FINE) - parts * kept[query.groups]))
+
+
+def risks_of_cells(counts: NDArray[np.int64], independent: Array, stddevs: Array) -> NDArray[np.int64]:
+    """Return the `risk` of each of many tables of equally many cells, rows of arrays, measured cell by cell."""
+    return _twice(_too_low(counts, independent, stddevs[:, None]))
 
 
 def _within(independent: Array, query: Partition) -> tuple[NDArray[np.int64], Array]:
@@ -222,10 +227,10 @@ def _within(independent: Array, query: Partition) -> tuple[NDArray[np.int64], Ar
     return parts.astype(np.int64), models
 
 
-def _too_low(counts: NDArray[np.int64], model: Array, stddev: float) -> NDArray[np.int64]:
+def _too_low(counts: NDArray[np.int64], model: Array, stddev: float | Array) -> NDArray[np.int64]:
     """Return the amount by which noise makes each sum too low; one more record adds 0 to 1."""
     there, expected = counts << _FINE, _fixed(model)
-    noise = _fixed(np.minimum([stddev, _NOISE * stddev], _COUNT_LIMIT))
+    noise = _fixed(np.minimum(np.array([stddev, _NOISE * stddev]), _COUNT_LIMIT))
     kept, of = _LEAK
     leak = np.minimum(np.minimum(there, expected), noise[0]) * kept // of
     shortfall: NDArray[np.int64] = np.minimum(np.maximum(there - expected, 0) + leak, noise[1])
@@ -236,6 +241,6 @@ def _fixed(values: Array) -> NDArray[np.int64]:
     return np.rint(values * (1 << _FINE)).astype(np.int64)
 
 
-def _twice(too_low: NDArray[np.int64]) -> int:
-    """Return twice the sum of the positive values, rounded down to `GRID`."""
-    return int(np.maximum(too_low, 0).sum()) // ((1 << _FINE) // (2 * GRID))
+def _twice(too_low: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return twice the sum of the positive values along the last axis, rounded down to `GRID`."""
+    return np.asarray(np.maximum(too_low, 0).sum(axis=-1) // ((1 << _FINE) // (2 * GRID)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.estimation.pair_screen import DISTANCES, likely_distances
-from pypgm.mechanisms.pair_allocation import cheapest, hidden
+from pypgm.mechanisms.pair_allocation import cheapest, hidden, hidden_each
 from pypgm.mechanisms.pair_dependence import Dependence, by_chance, noisy_distances
 from pypgm.mechanisms.pair_forecasts import share_seen
 from pypgm.mechanisms.resolution import Values, contrasts_cost, whole_contrasts
@@ -77,14 +78,18 @@ def spared(
     parts : sequence of float
         Part of rho for each of them, up to a factor.
     """
-    pairs, total, whole = list(resolutions), float(model.total), math.fsum(parts)
-    noise = chance = 0.0
+    pairs, total, whole, unit = list(resolutions), float(model.total), math.fsum(parts), run.stddev(rho)
+    of_size: dict[int, list[tuple[Array, float, float]]] = defaultdict(list)
     for pair, part, table in zip(pairs, parts, model.project_many(pairs), strict=True):
         how = resolutions[pair]
         sums = how.query.matvec(np.maximum(table.datavector(), _LEAST_COUNT))
-        stddev = run.stddev(rho * part / whole / contrasts_cost(run.table.privacy, how.sizes))
-        noise += weights[pair] * float(hidden(sums, np.array([stddev]))[0])
-        chance += weights[pair] * float(by_chance(sums, total))
+        cost = contrasts_cost(run.table.privacy, how.sizes)
+        of_size[sums.size].append((sums, unit * math.sqrt(cost * whole / part), weights[pair]))
+    noise = chance = 0.0
+    for alike in of_size.values():
+        sums, stddevs, worth = map(np.array, zip(*alike, strict=True))
+        noise += float(worth @ hidden_each(sums, stddevs))
+        chance += float(worth @ by_chance(sums, total))
     share = min(_MOST_SPARED, 1 - (noise / chance) ** 2)  # noise falls as the root of the budget
     return Spare(rho, share * rho, noise / math.fsum(weights[p] for p in pairs)) if share >= _LEAST_SPARED else None
 

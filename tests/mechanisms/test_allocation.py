@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pypgm.mechanisms.pair_allocation import allocate, hidden
+from pypgm.mechanisms.pair_allocation import allocate, hidden, hidden_each
 
 shares = st.floats(0, 1)
 
@@ -22,6 +22,8 @@ def test_a_cell_is_off_by_the_noise_or_by_twice_what_is_expected(expected, stdde
     naive = [sum(min(mean * s, 2 * e) for e in expected) / (2 * sum(expected)) for s in stddevs]
     np.testing.assert_allclose(found, naive, rtol=1e-9, atol=1e-15)
     assert (found <= 1 + 1e-12).all()
+    of_many = hidden_each(np.tile(expected, (len(stddevs), 1)), np.array(stddevs))
+    np.testing.assert_allclose(of_many, found, rtol=1e-9, atol=1e-15)
 
 
 @given(

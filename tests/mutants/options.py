@@ -96,7 +96,7 @@ MUTANTS = {
         "mechanisms.resolution:_LEAK", check_scores, "score sensitivity"
     )("3, 10", "11, 10"),
     "a risk counts twice": at("mechanisms.resolution:_twice", check_scores, "score sensitivity")(
-        "int(np.maximum(too_low, 0).sum())", "int(np.maximum(too_low, 0).sum()) * 2"
+        "np.maximum(too_low, 0).sum(axis=-1)", "2 * np.maximum(too_low, 0).sum(axis=-1)"
     ),
     "a saving counts twice": at("mechanisms._aim:saving", check_scores, "score sensitivity")(
         "distance - math.isqrt(distance * distance * hiding * hiding // squares)",
