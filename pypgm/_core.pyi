@@ -32,6 +32,7 @@ __all__: list[str] = [
     "add_discrete_gaussian",
     "add_discrete_laplace",
     "build_info",
+    "cholesky",
     "choose_pairs",
     "consistent_value",
     "count_odd",
@@ -49,6 +50,7 @@ __all__: list[str] = [
     "levelled",
     "permute_and_flip",
     "plan_elimination",
+    "product_of_rows",
     "rake",
     "reduce_logsumexp",
     "reduce_max",
@@ -664,6 +666,7 @@ class RecordSampler:
         rows: typing.SupportsInt | typing.SupportsIndex,
         n_attributes: typing.SupportsInt | typing.SupportsIndex,
         seed: typing.SupportsInt | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 1,
     ) -> None: ...
     def __reduce__(self) -> typing.NoReturn: ...
     def deal(
@@ -742,6 +745,11 @@ def add_discrete_laplace(
 def build_info() -> dict:
     """
     Facts about this build.
+    """
+
+def cholesky(matrix: numpy.typing.NDArray[numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    The lower Cholesky factor L of the first rows, as many as columns, and further rows B as B L^-T, on one thread. Pivots that are nothing but rounding make their column zero.
     """
 
 def choose_pairs(
@@ -921,6 +929,13 @@ def plan_elimination(
 ) -> Contraction:
     """
     Plan the sum over all attributes but some; tables are (axes, logarithms).
+    """
+
+def product_of_rows(
+    left: numpy.typing.NDArray[numpy.float64], right: numpy.typing.NDArray[numpy.float64]
+) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    The inner product of each row of one matrix with each row of another, on one thread.
     """
 
 def rake(

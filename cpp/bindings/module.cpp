@@ -7,6 +7,7 @@
 namespace pypgm::bind {
 void bind_bounded_tree(py::module_& m);
 void bind_build_info(py::module_& m);
+void bind_cholesky(py::module_& m);
 void bind_contraction(py::module_& m);
 void bind_convex_gbp(py::module_& m);
 void bind_descent(py::module_& m);
@@ -40,6 +41,7 @@ PYBIND11_MODULE(_core, m) {
   bind_build_info(m);
   bind_junction_tree(m);
   bind_contraction(m);
+  bind_cholesky(m);
   bind_logistic_sums(m);
   bind_measurements(m);
   bind_descent(m);

@@ -2,6 +2,7 @@
 // Losses and the compiled steps of estimators on a junction tree.
 // May include base, tables, simd, plan, exact and queries.
 #include "core/fit/acceleration.hpp"          // accelerated mirror descent on a tree
+#include "core/fit/cholesky.hpp"              // products and Cholesky factors of dense matrices
 #include "core/fit/descent.hpp"               // mirror descent with a line search
 #include "core/fit/fitted_potentials.hpp"     // potentials whose marginals are nearest to given ones
 #include "core/fit/l2_loss.hpp"               // the weighted L2 loss and its gradient

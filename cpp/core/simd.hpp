@@ -3,6 +3,7 @@
 // May include base and tables.
 #include "core/simd/contiguous_loops.hpp"  // passes over contiguous cells
 #include "core/simd/contract_kernels.hpp"  // inner loops of products of two tables
+#include "core/simd/dot_kernels.hpp"       // inner products of rows
 #include "core/simd/exp_log.hpp"           // exp and log of eight doubles
 #include "core/simd/extended_kernels.hpp"  // products with a power of two in each cell
 #include "core/simd/kernel_set.hpp"        // how a set of kernels is named and defined

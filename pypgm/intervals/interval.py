@@ -6,6 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -294,9 +295,10 @@ def _ask(
         records = pool._taken(rows, request.drawn)
         moved = request.statistic_of(records, "a drawn table", scattered)
         of_truths.append((request.statistic_of(records, "a drawn table") if request.in_bins else moved, moved))
-    for released, true in known.worlds(request.drawn, request.worlds, clock):
-        both = request.statistic_of(released, "a made-up release"), request.statistic_of(true, "a made-up table")
-        of_worlds += [both]  # one by one: Ctrl-C keeps those already made
+    with closing(known.worlds(request.drawn, request.worlds, clock)) as worlds:
+        for released, true in worlds:
+            both = request.statistic_of(released, "a made-up release"), request.statistic_of(true, "a made-up table")
+            of_worlds += [both]  # one by one: Ctrl-C keeps those already made
 
 
 def _half(errors: Sequence[Array], level: float) -> Array:

@@ -5,28 +5,32 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pypgm import _core
+from pypgm._base.ahead import ahead
+from pypgm._base.clock import Clock
 from pypgm.data import Dataset
 from pypgm.estimation.pair_screen import PairScreen, farthest
 from pypgm.estimation.total import estimate_total
 from pypgm.intervals.left_out import CrossValidatedPairs
 from pypgm.intervals.truths import TrueTables
-from pypgm.models.estimated_again import Simulation, estimated_again, recipe_of
+from pypgm.models.estimated_again import EstimatedAgain, Simulation, recipe_of
 
 if TYPE_CHECKING:
-    from pypgm._base.clock import Clock
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement, Unmeasured
     from pypgm.models.model import Model
 
     Draw = Callable[[Model[Any], "int | None", "Clique | None", np.random.Generator], Dataset]
 
+_GRAIN = 1 << 19  # codes of the model's records that a second thread is worth: of fewer, most time is Python's own
 _TIMES = 3  # records of the model that are weighted, for each record that it has
 _MAX_POOL = 3 * 10**6  # at most
 _EFFECTS: dict[Unmeasured, float] = {  # ratio of effect sizes: unmeasured pairs relative to measured ones
@@ -144,28 +148,50 @@ class ReleaseErrors:
             self._farthest[pair] = farthest(self._dependence, table)
         return self._farthest
 
-    def worlds(self, attributes: Clique, n: int, clock: Clock) -> Iterator[MadeUpRelease]:
+    def worlds(self, attributes: Clique, n: int, clock: Clock) -> Generator[MadeUpRelease, None, None]:
         """Yield made-up tables and their releases with some attributes, fewer when time is up.
 
-        The models estimated from the tables are kept for the next question.
+        The models estimated from the tables are kept for the next question. Threads make several tables at once.
         """
-        again = estimated_again(self.model, recipe_of(self.model), clock)
-        for done in range(n):
-            if clock.tick(partial("{}/{} made-up tables".format, done, n)):
-                return
-            rng, records = np.random.default_rng([0, 2, done]), self.model_records
-            rows = rng.integers(0, len(records), self.rows) if len(records) else np.zeros(0, dtype=np.intp)
-            if done == len(self._estimates):
-                estimate = self._estimated(again, records._taken(rows), rng, clock)
-                if estimate is None:
+        n_codes = len(self.model_records) * len(self.model.domain)  # drawn before threads read them
+        threads = min(clock.n_threads or int(_core.build_info()["threads"]), n_codes // _GRAIN, n)
+        own = clock
+        if threads > 1:  # clocks of its thread have not stood still
+            own = Clock(time_limit=clock.time_limit, started=time.perf_counter() - clock.seconds, n_threads=1)
+        again = EstimatedAgain(self.model, recipe_of(self.model), own)
+        job = partial(self._world, again, attributes, own)
+        made: Iterator[tuple[Model[Any] | None, MadeUpRelease | None]] = map(job, range(n))
+        if threads > 1:
+            made = ahead(job, n, threads, lambda: again.is_paced or len(self._estimates) >= n)
+        try:
+            for done in range(n):
+                if clock.tick(partial("{}/{} made-up tables".format, done, n)):
+                    return
+                estimate, world = next(made)
+                if estimate is None or world is None:
                     clock.over = True  # though no tick has seen it
                     return
-                self._estimates.append(estimate)
-            released = self._draw(self._estimates[done], None, attributes, np.random.default_rng([0, 4, done]))
-            yield MadeUpRelease(released, records._taken(rows, attributes))
+                if done == len(self._estimates):
+                    self._estimates.append(estimate)
+                yield world
+        finally:
+            own.over = own.over or threads > 1  # which ends estimates that nobody waits for
+
+    def _world(
+        self, again: EstimatedAgain, attributes: Clique, clock: Clock, done: int
+    ) -> tuple[Model[Any] | None, MadeUpRelease | None]:
+        """Return the model of a made-up table, and the table with its release; None if there is no time."""
+        rng, records = np.random.default_rng([0, 2, done]), self.model_records
+        rows = rng.integers(0, len(records), self.rows) if len(records) else np.zeros(0, dtype=np.intp)
+        kept = self._estimates[done : done + 1]
+        estimate = kept[0] if kept else self._estimated(again, records._taken(rows), rng, clock)
+        if estimate is None:
+            return None, None
+        released = self._draw(estimate, None, attributes, np.random.default_rng([0, 4, done]))
+        return estimate, MadeUpRelease(released, records._taken(rows, attributes))
 
     def _estimated(
-        self, again: Callable[[Sequence[Any]], Any], true: Dataset, rng: np.random.Generator, clock: Clock
+        self, again: EstimatedAgain, true: Dataset, rng: np.random.Generator, clock: Clock
     ) -> Model[Any] | None:
         """Measure a made-up table and estimate again; None if there is no time."""
         model, measurements = self.model, recipe_of(self.model).measurements
@@ -173,5 +199,5 @@ class ReleaseErrors:
         cliques = list(dict.fromkeys(m.clique for m in measurements))
         counts = dict(zip(cliques, true.count(cliques, clock.n_threads), strict=True))
         simulation = Simulation(model, [], None, 1, rng, clock, self.shared)
-        released: Model[Any] = again(simulation.of_tables(counts[m.clique] * scale for m in measurements))
+        released: Any = again(simulation.of_tables(counts[m.clique] * scale for m in measurements))
         return None if released.fit is not None and released.fit.status == "time" else released

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pypgm import _core
 from pypgm.queries import Contrasts
 from pypgm.queries.contrasts import contrast_factor
 
@@ -60,9 +61,9 @@ class PairAnswer(NamedTuple):
         """Return a matrix for each axis; together they map a table of finer groups to the answer."""
         matrices = []
         for coarse, fine in zip(self.groups, groups, strict=True):
-            matrix = np.zeros((coarse.max() + 1, fine.max() + 1))
-            matrix[coarse, fine] = 1.0
-            matrices.append(contrast_factor(len(matrix)) @ matrix if self.is_interaction else matrix)
+            size, holding = int(coarse.max()) + 1, np.zeros(fine.max() + 1, dtype=np.intp)
+            holding[fine] = coarse
+            matrices.append((contrast_factor(size) if self.is_interaction else np.eye(size))[:, holding])
         return matrices
 
 
@@ -174,7 +175,7 @@ class PairTable:
             self._read(answers, sides)
             self._blocks = list(self._levels(sides))
             roots = [self._maps * np.sqrt(self._predicted), *(self._sums_of(block) for block in self._blocks)]
-            of_noise, *of_effects = (root @ root.T for root in roots)
+            of_noise, *of_effects = (_product(root, root) for root in roots)
             of_noise += np.eye(len(self._left))
             effects = sum(of_effects, np.zeros_like(of_noise))
             self.log_likelihoods = np.array([self._log_likelihood(of_noise + tau**2 * effects) for tau in TAUS])
@@ -182,12 +183,15 @@ class PairTable:
     def _read_cells(self, answer: PairAnswer) -> None:
         """Read the answers as noise about each cell."""
         first, second = answer.maps(self.groups)
-        left = answer.values - (first @ self._predicted.reshape(self.shape) @ second.T).ravel()
+        asked = _product(_product(first, self._predicted.reshape(self.shape).T), second)
+        left = answer.values - asked.ravel()
         self._variance = answer.stddev**2
         if answer.is_interaction:
-            back = [np.linalg.pinv(contrast_factor(k)) for k in self.shape]
-            left = (back[0] @ left.reshape(len(first), len(second)) @ back[1].T).ravel()
-            self._variance /= math.prod(k * k if k > 2 else 2 for k in self.shape)
+            # A factor's singular values are all the same but for a zero: its pseudo-inverse is its transpose, divided.
+            squared = math.prod(k * k if k > 2 else 2 for k in self.shape)
+            back = _product(_product(first.T, left.reshape(len(first), len(second)).T), second.T)
+            left = back.ravel() / squared
+            self._variance /= squared
         self._left = left
 
     def _read(self, answers: Sequence[PairAnswer], sides: Sequence[Side]) -> None:
@@ -202,10 +206,13 @@ class PairTable:
             maps.append(np.kron(*factors) / stddev[:, None])
             values.append(np.bincount(self.groups[i], side.counts) / stddev)
         answered = np.concatenate(maps)
-        left = np.concatenate(values) - answered @ self._predicted
-        # More answers than cells are turned, with their noise, into as many that say the same.
-        turned = np.asarray(np.linalg.qr(np.column_stack([answered, left]), mode="r"))[: self._predicted.size]
-        self._maps, self._left = turned[:, :-1], turned[:, -1]
+        left = np.concatenate(values) - np.einsum("ij,j->i", answered, self._predicted)
+        if len(answered) > self._predicted.size:
+            # More answers than cells are turned, with their noise, into as many that say the same.
+            both = np.column_stack([answered, left]).T
+            turned = _core.cholesky(_product(both, both)).T[:-1]
+            answered, left = turned[:, :-1], turned[:, -1]
+        self._maps, self._left = answered, left
 
     def _levels(self, sides: Sequence[Side]) -> Iterator[Codes]:
         """Yield at each scale the block of each cell: both axes in 2^level runs of groups that are alike."""
@@ -233,22 +240,20 @@ class PairTable:
 
     def _log_likelihood(self, covariance: Array) -> float:
         """Return the log-likelihood of the answers, given their covariance, at least the identity."""
-        n = len(self._left)
-        bordered = np.empty((n + 1, n + 1))
-        bordered[:n, :n], bordered[n, :n], bordered[:n, n] = covariance, self._left, self._left
-        bordered[n, n] = 1 + self._left @ self._left  # above what is subtracted from it
-        root = np.linalg.cholesky(bordered)  # its last row is the answers, whitened
-        return float(-np.log(np.diag(root)[:n]).sum() - root[n, :n] @ root[n, :n] / 2)
+        *root, whitened = _core.cholesky(np.vstack([covariance, self._left]))
+        return float(-np.log(np.diag(root)).sum() - np.square(whitened).sum() / 2)
 
     def posterior(self, index: int) -> tuple[Array, Array, Array]:
         """Return gain, mean and variances of the table's cells given the answers, for a size of effects."""
         if index not in self._gains:
             of_noise, of_effects = self._covariances
             covariance = of_noise + float(TAUS[index]) ** 2 * of_effects
-            both = self._maps @ covariance
-            gain = np.linalg.solve(both @ self._maps.T + np.eye(len(self._left)), both).T
-            variances = np.maximum(np.diag(covariance) - np.einsum("ij,ji->i", gain, both), 1e-9)
-            self._gains[index] = gain, self._predicted + gain @ self._left, variances
+            one, both = np.eye(len(self._left)), _product(covariance, self._maps)
+            root = _core.cholesky(np.vstack([_product(self._maps, both.T) + one, both, one]))[len(one) :]
+            whitened, inverse = root[: len(both)], root[len(both) :]
+            gain = _product(whitened, inverse)
+            variances = np.maximum(np.diag(covariance) - np.square(whitened).sum(axis=1), 1e-9)
+            self._gains[index] = gain, self._predicted + np.einsum("ij,j->i", gain, self._left), variances
         return self._gains[index]
 
     def drawn(self, index: int, rng: np.random.Generator) -> Array:
@@ -265,8 +270,9 @@ class PairTable:
             for block in self._blocks:
                 drawn += predicted * rng.normal(0.0, tau, block.max() + 1)[block]
             # Matheron's rule: a draw of table and answers, corrected by the gain times the error of the answers.
-            off = self._left - self._maps @ (drawn - predicted) - rng.normal(size=self._left.size)
-            drawn = drawn + gain @ off
+            answered = np.einsum("ij,j->i", self._maps, drawn - predicted)
+            off = self._left - answered - rng.normal(size=self._left.size)
+            drawn = drawn + np.einsum("ij,j->i", gain, off)
         return positive(drawn, mean, variances, _MIN_RECORDS * predicted, rng)
 
 
@@ -276,6 +282,11 @@ def positive(drawn: Array, mean: Array, variances: Array, least: Array, rng: np.
     near = (variances > 0.25 * mean**2) | (drawn <= 0)
     shape = np.maximum(mean**2 / np.maximum(variances, 1e-300), 1e-3)
     return np.maximum(np.where(near, rng.gamma(shape) / shape * mean, drawn), 1e-9)
+
+
+def _product(left: Array, right: Array) -> Array:
+    """Return a matrix times the transpose of another, on one thread: those of a BLAS wait longer than it takes."""
+    return _core.product_of_rows(np.ascontiguousarray(left), np.ascontiguousarray(right))
 
 
 def joined(parts: Sequence[Codes]) -> Codes:

@@ -168,6 +168,7 @@ def requested_again(
     over = Sweeps(**{name: how.pop(name, None) for name in SweepOptions.__annotations__})
     how["iterations"] = min(how["iterations"], _most_again(model))
     how |= {"n_threads": clock.n_threads, "time_limit": clock.time_limit, "started": clock.started, "keeps": False}
+    how["callback"] = lambda _: clock.over
     options = SolverOptions(**how)
     total_of = None if recipe.total_is_known else total_of_answers(model.folding.inner, recipe.measurements)
 
@@ -189,41 +190,50 @@ def _most_again(model: EstimatedModel) -> int:
     return max(ITERATIONS, 10 * len(model.fit.history)) if model.fit is not None else ITERATIONS
 
 
-def estimated_again(
-    model: Reestimated, recipe: Recipe, clock: Clock
-) -> Callable[[Sequence[LinearMeasurement]], EstimatedModel]:
-    """Return an estimator of models like a given one from answers to its queries, with the prior that rests on them.
+class EstimatedAgain:
+    """An estimator of models like a given one from answers to its queries, with the prior that rests on them.
 
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and errors of estimates
     from it too small: by 10 to 30 % for attributes and measured pairs. A validated estimate determines the end of all
     others. Ctrl-C is raised.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    recipe : Recipe
+        Its recipe, or that of its prior.
+    clock : Clock
+        Its limits are those of all estimates together; once it is over, estimates end.
     """
-    is_prior, before = recipe is not model.recipe, recipe.prior_recipe
-    request = requested_again(model, recipe, clock)
-    if before is None:
-        first = recipe.prior
-        known = _log_shares(first) if first is not None and (model.is_exact or is_prior) else None
 
-        def prior(answers: Sequence[LinearMeasurement]) -> Prior:
-            return None if first is None else _start(first, answers, max(model.total, 1.0), known)
+    def __init__(self, model: Reestimated, recipe: Recipe, clock: Clock) -> None:
+        self._model, self._is_prior = model, recipe is not model.recipe
+        self._request = requested_again(model, recipe, clock)
+        self._prior, self._known, before = recipe.prior, None, recipe.prior_recipe
+        if before is None and self._prior is not None and (model.is_exact or self._is_prior):
+            self._known = _log_shares(self._prior)
+        self._before = None if before is None else EstimatedAgain(model, before.recipe, clock)
+        self._indices = () if before is None else before.measurement_indices
+        self._pace = None if self._is_prior else _pace(model)
+        self._like: EstimatedModel | None = None
 
-    else:
-        estimated, indices = estimated_again(model, before.recipe, clock), before.measurement_indices
+    @property
+    def is_paced(self) -> bool:
+        """Whether the end of all further estimates is known: they do not depend on each other, whatever their order."""
+        return self._pace is not None and (self._before is None or self._before.is_paced)
 
-        def prior(answers: Sequence[LinearMeasurement]) -> Prior:
-            return estimated([answers[i] for i in indices])
+    def __call__(self, answers: Sequence[LinearMeasurement]) -> EstimatedModel:
+        """Return the model of other answers."""
+        posed = self._request(answers, self._prior_of(answers), self._pace)
+        self._like = made = self._model.estimated_again(posed, is_prior=self._is_prior, like=self._like)
+        self._pace = self._pace or _pace(made)
+        return made
 
-    pace = None if is_prior else _pace(model)
-    like: EstimatedModel | None = None
-
-    def again(answers: Sequence[LinearMeasurement]) -> EstimatedModel:
-        nonlocal pace, like
-        posed = request(answers, prior(answers), pace)
-        like = model.estimated_again(posed, is_prior=is_prior, like=like)
-        pace = pace or _pace(like)
-        return like
-
-    return again
+    def _prior_of(self, answers: Sequence[LinearMeasurement]) -> Prior:
+        if self._before is not None:
+            return self._before([answers[i] for i in self._indices])
+        return self._prior and _start(self._prior, answers, max(self._model.total, 1.0), self._known)
 
 
 def _pace(model: EstimatedModel) -> Pace | None:

@@ -22,7 +22,7 @@ from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.inference.folding import Folding
-from pypgm.models.estimated_again import Reestimated, Simulation, estimated_again, recipe_of
+from pypgm.models.estimated_again import EstimatedAgain, Reestimated, Simulation, recipe_of
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
 from pypgm.queries import Contrasts
@@ -87,7 +87,7 @@ def _bootstrap(simulation: Simulation) -> list[NDArray[np.float64]]:
     model, clock, measurements = simulation.model, simulation.clock, simulation.recipe.measurements
     tables = model.project_many([m.clique for m in measurements], n_threads=clock.n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(measurements, tables, strict=True)]
-    estimated = estimated_again(model, simulation.recipe, clock)
+    estimated = EstimatedAgain(model, simulation.recipe, clock)
     spreads = [_Spread(model.domain.size(clique)) for clique in simulation.cliques]
     n_seen = 0
     while n_seen < simulation.draws and not clock.tick(partial("{}/{} estimates".format, n_seen, simulation.draws)):
@@ -401,7 +401,7 @@ def _worlds(simulation: Simulation) -> Iterator[tuple[list[NDArray[np.float64]],
     records = model.synthetic_data(rows, simulation.rng) if simulation.population is None else simulation.population
     likelihoods = log_likelihoods(model.domain, simulation.evidence)
     counted = dict.fromkeys([*(m.clique for m in measurements), *(() if likelihoods else simulation.cliques)])
-    estimated = estimated_again(model, simulation.recipe, clock)
+    estimated = EstimatedAgain(model, simulation.recipe, clock)
     for done in range(simulation.draws):
         if clock.tick(partial("{}/{} made-up tables".format, done, simulation.draws)):
             return

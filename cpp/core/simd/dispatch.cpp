@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/simd/contract_kernels.hpp"
+#include "core/simd/dot_kernels.hpp"
 #include "core/simd/extended_kernels.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/simd/logistic_kernels.hpp"
@@ -88,6 +89,7 @@ const Set& chosen(const Set& baseline, const Set& avx2, const Set& avx512) {
 
 PYPGM_DISPATCH(Kernels, kernels)
 PYPGM_DISPATCH(ContractKernels, contract_kernels)
+PYPGM_DISPATCH(DotKernels, dot_kernels)
 PYPGM_DISPATCH(MessageKernels, message_kernels)
 PYPGM_DISPATCH(PathKernels, path_kernels)
 PYPGM_DISPATCH(ExtendedKernels, extended_kernels)

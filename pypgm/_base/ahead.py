@@ -1,0 +1,48 @@
+"""Jobs that threads do ahead of whoever needs their results, in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+
+
+def ahead(
+    job: Callable[[int], T], n: int, n_threads: int, may_overlap: Callable[[], bool] = lambda: True
+) -> Iterator[T]:
+    """Yield ``job(0)``, …, ``job(n - 1)``; threads do some of the next ones meanwhile.
+
+    At most one result more than threads is held. Whoever closes the iterator before its end does not wait for jobs that
+    have begun: it tells them to end.
+
+    Parameters
+    ----------
+    job : callable
+        Called by several threads at once.
+    n, n_threads : int
+        Numbers of jobs and of threads.
+    may_overlap : callable
+        Whether the next job may begin before the one before has ended, asked before each.
+
+    Examples
+    --------
+    >>> list(ahead(lambda i: i * i, 5, n_threads=2))
+    [0, 1, 4, 9, 16]
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool, begun = ThreadPoolExecutor(n_threads), 0
+    waiting: deque[Future[T]] = deque()
+    try:
+        for _ in range(n):
+            while begun < n and len(waiting) < (n_threads + 1 if may_overlap() else 1):
+                waiting.append(pool.submit(job, begun))
+                begun += 1
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,149 @@
+"""Made-up tables and their releases: the same on any number of threads, and none is begun that nobody needs."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Dataset, Domain, mechanisms
+from pypgm._base.ahead import ahead
+from pypgm.errors import EstimateInterruptedWarning
+from pypgm.intervals import known
+
+DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
+
+
+def released(mechanism, seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 3, 600)
+    columns = {
+        a: (kind * rng.integers(0, 2, 600) + rng.integers(0, 2, 600)) % n
+        for a, n in zip(DOMAIN, DOMAIN.shape, strict=True)
+    }
+    return getattr(mechanisms, mechanism)(Dataset(columns, DOMAIN), epsilon=1, delta=1e-9, unsafe_seed=0)
+
+
+@pytest.fixture
+def at_work(monkeypatch):
+    """Return the threads that make up tables, of which any number of records is worth some."""
+    monkeypatch.setattr(known, "_GRAIN", 1)
+    made, seen = known.ReleaseErrors._world, []
+
+    def world(*arguments):
+        seen.append(threading.current_thread())
+        return made(*arguments)
+
+    monkeypatch.setattr(known.ReleaseErrors, "_world", world)
+    return seen
+
+
+@pytest.mark.parametrize("mechanism", ["wide", "mst"])
+def test_threads_do_not_show(mechanism, at_work):
+    """Whether all models are estimated, or some are kept of an earlier question, of all columns or of few."""
+    found = []
+    for n_threads in (1, 2, 5):
+        own = released(mechanism)
+        of_one = own.interval(lambda t: np.mean(t["a"]), worlds=3, truths=2, n_threads=n_threads)
+        of_all = own.interval(
+            lambda t: [np.mean(np.asarray(t[a]) > 0) for a in DOMAIN], worlds=6, truths=2, n_threads=n_threads
+        )
+        found.append([of_one.low, of_one.high, *of_all.low, *of_all.high])
+    assert found[0] == found[1] == found[2]
+    assert len({thread for thread in at_work if thread is not threading.main_thread()}) > 1
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_ctrl_c_keeps_what_is_made_and_ends_the_rest(n_threads, at_work):
+    own, calls = released("mst"), itertools.count()
+
+    def interrupted(table):
+        if next(calls) == 11:
+            raise KeyboardInterrupt
+        return np.mean(table["a"])
+
+    limits = {"attributes": "a", "truths": 2, "n_threads": n_threads}
+    with pytest.warns(EstimateInterruptedWarning, match="after 2 made-up tables"):
+        found = own.interval(interrupted, worlds=40, **limits)
+    for thread in at_work:
+        if thread is not threading.main_thread():
+            thread.join(30)
+    assert len(at_work) <= 3 + n_threads + 1
+    assert found.high == released("mst").interval(lambda t: np.mean(t["a"]), worlds=2, **limits).high
+
+
+def test_an_error_of_a_made_up_table_is_raised(at_work, monkeypatch):
+    def fails(*_):
+        raise MemoryError("too many")
+
+    monkeypatch.setattr(known.ReleaseErrors, "_estimated", fails)
+    with pytest.raises(MemoryError, match="too many"):
+        released("mst").interval(lambda t: np.mean(t["a"]), n_threads=2)
+    assert len(at_work) <= 3
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 7])
+def test_jobs_ahead_are_few_and_in_order(n_threads):
+    begun, lock = [], threading.Lock()
+
+    def job(i):
+        with lock:
+            begun.append(i)
+        return i * i
+
+    results = ahead(job, 20, n_threads)
+    for i in range(12):
+        assert next(results) == i * i
+        assert len(begun) <= i + 1 + n_threads + 1
+    results.close()
+    assert len(begun) < 20 or n_threads == 7
+    assert list(ahead(job, 0, n_threads)) == []
+
+
+def test_jobs_wait_until_they_may_overlap():
+    running, most, overlapping = [], [0, 0], [False]
+    lock = threading.Lock()
+
+    def job(i):
+        with lock:
+            running.append(i)
+            most[overlapping[0]] = max(most[overlapping[0]], len(running))
+        threading.Event().wait(0.002)
+        with lock:
+            running.remove(i)
+            overlapping[0] = i >= 3
+        return i
+
+    assert list(ahead(job, 12, 3, lambda: overlapping[0])) == list(range(12))
+    assert most[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_factors_are_those_of_numpy(seed):
+    rng = np.random.default_rng(seed)
+    n, inner, more = rng.integers(1, 60, 3)
+    root, others = rng.normal(size=(n, n + inner)), rng.normal(size=(more, n))
+    matrix = pypgm._core.product_of_rows(root, root)
+    assert matrix == pytest.approx(root @ root.T)
+    factor = pypgm._core.cholesky(np.vstack([matrix, others]))
+    lower = np.linalg.cholesky(matrix)
+    assert factor[:n] == pytest.approx(lower, abs=1e-8)
+    assert factor[n:] == pytest.approx(np.linalg.solve(lower, others.T).T, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "needed"),
+    [
+        (lambda c: c.product_of_rows(np.ones((2, 3)), np.ones((2, 4))), "a row of right must hold 3 entries, got 4"),
+        (lambda c: c.product_of_rows(np.ones(3), np.ones((1, 3))), "left must be a matrix"),
+        (lambda c: c.product_of_rows(np.ones((2, 0)), np.ones((1, 0))), "at least one entry"),
+        (lambda c: c.cholesky(np.ones((2, 3))), "at least as many rows as columns"),
+        (lambda c: c.cholesky(np.ones((0, 0))), "at least one entry"),
+    ],
+)
+def test_matrices_that_do_not_fit_are_refused(call, needed):
+    with pytest.raises(ValueError, match=needed):
+        call(pypgm._core)
