@@ -24,6 +24,7 @@ import warnings
 import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,7 @@ HOW = "searched", "pairs", "sample"
 FIGURES = "pairs", "change", "+-", "triples", "change of", "them +-", "sample", "of triples", "seconds", "without"
 
 
+@lru_cache(maxsize=1)
 def _read(name: str) -> pypgm.Dataset:
     """Return a table or a part of it, drawn with a fixed seed."""
     if name in bench_interactions.MADE_UP:
