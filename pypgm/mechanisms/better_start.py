@@ -121,17 +121,17 @@ def _from_tree(
         second = run.fit(measurements, start, _PARTS[2], trial=fitted)
         if not _ended(second) or not _held_out(second) < _held_out(first):
             return None
-        tree = run.fit(held, independent, _PARTS[3], oracle="exact", is_start=True, pace=_pace(start))
+        tree = run.fit(held, independent, _PARTS[3], oracle="exact", is_start=True, pace=pace_of(start))
     except ModelTooLargeError:
         return None
     if run.ended(tree) or not isinstance(tree, GraphicalModel):
         return None
     # The start that won keeps dependence as it is: going further would add noise alone.
-    return run.fit(measurements, tree, pace=_pace(second))
+    return run.fit(measurements, tree, pace=pace_of(second))
 
 
-def _pace(model: Estimated) -> Pace | None:
-    """Return the pace at which an estimate ends as far as a model on thinned measurements did."""
+def pace_of(model: Estimated) -> Pace | None:
+    """Return the pace at which an estimate ends as far as a model on thinned measurements did, if it has one."""
     return None if model.validated is None else model.validated.pace()
 
 

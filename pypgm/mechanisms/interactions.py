@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from pypgm._base.interrupts import interrupts_held
 from pypgm._core import VARIANCE_BITS
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.stop_rule import thinned
+from pypgm.mechanisms.better_start import pace_of
 from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Values
 from pypgm.mechanisms.sign_sets import Bits, Candidates, candidate_sets, number_of_sets, signs_of
@@ -342,11 +344,16 @@ def with_sets(
     """Return the model that explains sets beside what a model says of all else.
 
     An estimate stops where it would follow noise, by all answers together. Strong interactions would keep it going, and
-    it would follow the noise of pairs: so pairs are estimated first, to their own stop.
+    it would follow the noise of pairs: so pairs are estimated first, to their own stop. What their model says has no
+    noise, so it is not thinned: else the estimate would stop before it came back to single attributes and pairs, which
+    each step towards a set moves.
     """
     tables = model.project_many([m.clique for m in known])
     said = [
         LinearMeasurement(m.linear_map.matvec(t.datavector()), m.clique, m.stddev, m.query, not_private=m.not_private)
         for m, t in zip(known, tables, strict=True)
     ]
-    return run.fit([*run.given, *said, *sets], model)
+    everything = [*run.given, *said, *sets]
+    rough = run.fit(everything, model, trial=[*thinned(run.given, None), *said, *thinned(sets, None)])
+    pace = pace_of(rough)
+    return rough if pace is None or run.ended(rough) else run.fit(everything, model, pace=pace)
