@@ -24,12 +24,23 @@ from typing import Any
 
 import numpy as np
 from bench_interactions import auc
-from harness import check_spent, data_folder, print_table, random_cliques, resumed, table, timed, total_variation
+from harness import (
+    check_spent,
+    data_folder,
+    network_file,
+    print_table,
+    random_cliques,
+    resumed,
+    table,
+    timed,
+    total_variation,
+)
 from numpy.typing import NDArray
 from sklearn import datasets
 
 import pypgm
 from pypgm import Budget, Dataset, Domain
+from pypgm.bayes import BayesianNetwork
 
 RECORDS = 5_000  # given, at most
 PAIRS = 300  # pairs whose error is computed
@@ -61,6 +72,11 @@ def sampled(name: str) -> Callable[[], Dataset]:
         return pypgm.read_table(folder / f"{name}.csv.gz", Domain({a: len(labels) for a, labels in states.items()}))
 
     return made
+
+
+def drawn(name: str) -> Callable[[], Dataset]:
+    """Return a maker of records drawn from a network."""
+    return lambda: BayesianNetwork.read_bif(network_file(name)).sample(2 * RECORDS, 0)
 
 
 def binned(load: Callable[..., Any], values: int) -> Callable[[], Dataset]:
@@ -128,6 +144,9 @@ TABLES: dict[str, tuple[str, int, Callable[[], Dataset]]] = {
     "breast cancer": ("target", 0, binned(datasets.load_breast_cancer, 4)),
     "diabetes": ("target", 0, binned(datasets.load_diabetes, 4)),
     "digits": ("target", 0, binned(datasets.load_digits, 3)),
+    "insurance": ("PropCost", 0, drawn("insurance")),
+    "child": ("XrayReport", 0, drawn("child")),
+    "win95pts": ("Problem1", 0, drawn("win95pts")),
 }  # fmt: skip
 
 

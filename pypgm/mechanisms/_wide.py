@@ -138,8 +138,8 @@ def wide(
     noise in the mean distance of all pairs exceeds a twentieth of the records, or if the screen finds no pair worth its
     noise. Where there are targets, attributes get half of rho at most, and the rest measures one number of each pair of
     a target in these cases: how often halves of both attributes' values go together. Where a screen would hide which
-    pairs of targets are the strongest, exponential mechanisms pick three of them, for three hundredths of rho, and 15 %
-    of rho measures these finely. If noise alone explains the counts
+    pairs of targets are the strongest, exponential mechanisms pick two of them, for six hundredths of rho, and 16 % of
+    rho measures these finely. If noise alone explains the counts
     of attributes, the estimate starts from the uniform model. The screen costs three
     hundredths of rho at most and choices a twentieth, both less if their noise is low enough anyway. If noise would
     hide the differences between resolutions, the forecast chooses them.
@@ -195,7 +195,8 @@ def wide(
     singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
     # 1. to 9. Pairs, interactions, triples, and single attributes with the rest of the budget.
     within = None if workload is None else list(map(run.domain.canonical, run.checked_workload(workload)))
-    wanted = _Wanted(weights, [pair for pair in weights if not set(pair).isdisjoint(aims)], ordered, within)
+    of_targets = {pair: a for a in reversed(aims) for pair in weights if a in pair}
+    wanted = _Wanted(weights, of_targets, ordered, within)
     answers = _measure_pairs(run, wanted, singles) if weights else _Answers()
     if weights and not answers.searched:
         answers = _measure_sets_alone(run, wanted, singles, answers)
@@ -256,10 +257,10 @@ class _Answers(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """All pairs with their weights, those of targets, attributes with alike neighbours, marginals to be searched."""
+    """Pairs with their weights, each target's pairs, attributes with alike neighbours, marginals to be searched."""
 
     weights: Mapping[Clique, float]
-    of_targets: Sequence[Clique]
+    of_targets: Mapping[Clique, str]
     ordered: Collection[str]
     within: Sequence[Clique] | None
 

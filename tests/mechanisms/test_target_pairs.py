@@ -12,17 +12,18 @@ import pypgm
 from pypgm import Budget, Dataset, Domain, Privacy
 from pypgm.mechanisms import adaptive_grid, wide
 from pypgm.mechanisms.one_way import independent, measure_singles
+from pypgm.mechanisms.resolution import Resolution, Values, resolutions
 from pypgm.mechanisms.run import Run
-from pypgm.mechanisms.target_pairs import measure_strongest
+from pypgm.mechanisms.target_pairs import distance, measure_strongest
 from pypgm.privacy import PrivateTable
 
 RELATIONS = [Privacy(), Privacy("replace"), Privacy(records_per_person=3)]
 
 
-def followers(seed, n_columns, n, strength):
-    """Return a target of two values and columns of two to five values that lean towards it."""
+def followers(seed, n_columns, n, strength, share=0.5):
+    """Return a target of two values, one of which has a share, and columns of two to five values that lean to it."""
     rng = np.random.default_rng(seed)
-    y = rng.integers(0, 2, n)
+    y = (rng.random(n) < share).astype(int)
     columns = {"y": y}
     for i, size in enumerate(rng.integers(2, 6, n_columns)):
         own = rng.integers(0, size, n)
@@ -93,30 +94,56 @@ def test_the_column_that_a_target_follows_from_is_measured_finely(privacy, epsil
 
 
 @pytest.mark.parametrize("privacy", RELATIONS, ids=str)
-def test_no_neighbour_moves_the_distances_of_picks_further_than_is_charged(privacy, monkeypatch):
-    """Distances over groups, recomputed record by record, of neighbours that differ in one person."""
+@pytest.mark.parametrize("share", [0.5, 0.04])
+def test_no_neighbour_moves_the_distances_of_picks_further_than_is_charged(privacy, share, monkeypatch):
+    """Distances recomputed record by record, of neighbours that differ in one person."""
     rng = np.random.default_rng(4)
-    data, charged = followers(2, 7, 80, 0.4), []
+    data, charged = followers(2, 7, 80, 0.4, share), []
     run = Run("wide", data, budget=Budget(rho=50), privacy=privacy, unsafe_seed=0)
     start = independent(run, measure_singles(run, run.rho / 10))
-    pairs = [("y", a) for a in data.domain if a != "y"]
-    own = PrivateTable.l1_selector
-    monkeypatch.setattr(PrivateTable, "l1_selector", lambda *a: (charged.append(a[1:]), own(*a))[1])
-    assert len(measure_strongest(run, pairs, start, (), 1.0)) == 3
-    ((cliques, expected, query),) = charged
+    pairs = {("y", a): "y" for a in data.domain if a != "y"}
+    own = PrivateTable.selector
+    monkeypatch.setattr(PrivateTable, "selector", lambda *a, **k: (charged.append(a[1:]), own(*a, **k))[1])
+    assert len(measure_strongest(run, pairs, start, (), 1.0)) == 2
+    ((cliques, score),) = charged
     laws = [line.law for line in run.table.ledger.lines if line.what == "select"]
     codes = np.stack([data.columns[a] for a in data.domain], axis=1)
 
     def distances(rows):
         records = Dataset(dict(zip(data.domain, rows.T, strict=True)), data.domain)
-        return np.array([np.abs(query(p).matvec(records.project(p).datavector()) - expected(p)).sum() for p in cliques])
+        return np.array([score(i, records.project(p).datavector().astype(np.int64)) for i, p in enumerate(cliques)])
 
     k, base = privacy.records_per_person or 1, distances(codes)
     kept = codes if privacy.neighbours == "add-remove" else codes[k:]
     for _ in range(200):
         new = np.tile(rng.integers(0, data.domain.shape), (k, 1))
         moved = distances(np.vstack([kept, new])) - base
-        assert np.ptp(moved) <= laws[0].score_range + 1e-9
+        assert np.ptp(moved) <= laws[0].score_range
+        assert 2 * np.abs(moved).max() <= laws[0].score_range
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("large", [False, True])
+def test_a_distance_is_that_of_the_conditional_shares_and_sees_no_marginal_of_the_other_attribute(axis, large):
+    rng = np.random.default_rng(axis)
+    for sizes in ((2, 7), (3, 12), (5, 2)):
+        masses = [rng.dirichlet(np.full(n, 2.0)) for n in sizes]
+        look = resolutions(*(Values(m, is_ordered=True) for m in masses), 4.0)[-1]
+        shares = np.diff(np.rint(1024 * np.cumsum(look.masses[axis])), prepend=0).astype(np.int64)
+        counts = rng.integers(0, 2**40 if large else 50, sizes).ravel()
+        sums = [0] * look.query.shape[0]
+        for cell, group in enumerate(look.query.groups):
+            sums[group] += int(counts[cell])
+        table = np.array(sums, dtype=object).reshape(look.sizes)
+        if axis == 0:
+            table = table.T
+        expected = sum(abs(1024 * c - int(q) * sum(row)) for row in table for c, q in zip(row, shares, strict=True))
+        assert distance(counts, look, axis, shares) == expected
+    groups = (np.arange(6), np.arange(2))
+    cells = Resolution("cells", groups, (np.full(6, 1 / 6), np.array([0.25, 0.75])))
+    others = rng.integers(1, 1000, 6)
+    independent_of = np.multiply.outer(4 * others, [1, 3]).ravel()
+    assert distance(independent_of, cells, 1, np.array([256, 768])) == 0
 
 
 def test_nothing_is_picked_where_picks_are_chance_or_the_screen_shows_all():
@@ -124,7 +151,7 @@ def test_nothing_is_picked_where_picks_are_chance_or_the_screen_shows_all():
         release = wide(followers(1, 8, n, 0.7), epsilon=epsilon, delta=1e-9, targets="y", unsafe_seed=0)
         return sum(line.within.startswith("top") for line in release.ledger.lines)
 
-    assert [n_picks(*case) for case in ((300, "1/10"), (4000, "1/10"), (20_000, 8))] == [0, 3, 0]
+    assert [n_picks(*case) for case in ((300, "1/10"), (4000, "1/10"), (20_000, 8))] == [0, 2, 0]
 
 
 def test_counts_that_noise_explains_are_uniform_beside_halves_too():

@@ -37,8 +37,11 @@ MUTANTS = {
     )(
         "places = selector.select_top(None, _PICKS, rho=X, offsets=offsets)",
         "selector.select_top(None, _PICKS, rho=X, offsets=offsets)\n"
-        "places = sorted(range(len(pairs)), key=getattr(selector, '_now').scores.__getitem__)[-_PICKS:]",
+        "places = sorted(range(len(cliques)), key=getattr(selector, '_now').scores.__getitem__)[-_PICKS:]",
     ),
+    "distances of a target's pairs are said to change by its rarest group alone": at(
+        "mechanisms.target_pairs:measure_strongest", aiming, "score sensitivity"
+    )("2 * (_GRID - min(X))", "min(X) // 4 + 1"),
     "risks are said to change by a quarter of a record": at(
         "mechanisms.choices:Choices.drawn", choosing, "score sensitivity"
     )("GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)", "GRID // 4"),
