@@ -13,7 +13,7 @@ from workbooks import write_workbook
 
 import pypgm
 from pypgm.cli import main
-from pypgm.data import Boolean, Categorical, Date, Integer, Real, read_table
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real, read_table
 from pypgm.data.draft.draft import draft_schema
 
 SCHEMA = pypgm.Schema(
@@ -77,6 +77,32 @@ def test_json_that_is_written_reads_back(tmp_path_factory, records):
     for line in path.read_text("utf-8").splitlines():
         kinds = {name: type(value) for name, value in json.loads(line).items() if value is not None}
         assert kinds.items() <= {"a": int, "b": str, "c": bool, "r": float, "d": str}.items()
+
+
+NULLS = [(), "", ["NA", "-9"], {"98": "does not know", "99": "refused"}]
+KINDS = {
+    "codes": lambda null: Codes(4, null=null),
+    "integer": lambda null: Integer(-3, 9, width=4, null=null),
+    "real": lambda null: Real(-1, 10, bins=5, decimals=2, null=null),
+    "date": lambda null: Date("2020-01-01", "2020-12-31", "month", null=null),
+    "boolean": lambda null: Boolean(null=null),
+    "texts": lambda null: Categorical(["x", "yé", "2"], other=True, null=null),
+    "numbers": lambda null: Categorical([1, 2, 30], null=null),
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_code_of_every_kind_of_column_reads_back_as_it_was_written(kind, suffix, tmp_path):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    nulls = NULLS[:3] if suffix == ".parquet" else NULLS  # whose dates and booleans have one kind of null
+    schema = pypgm.Schema({f"a{i}": KINDS[kind](null) for i, null in enumerate(nulls)})
+    codes = {name: np.arange(60) % column.size for name, column in schema.columns.items()}
+    pypgm.write_table(schema.records(codes), tmp_path / f"t{suffix}", schema, rng=0)
+    again = read_table(tmp_path / f"t{suffix}", schema)
+    for name, of_column in codes.items():
+        assert again.columns[name].tolist() == of_column.tolist(), name
 
 
 def test_a_release_of_json_is_written_as_json(tmp_path):

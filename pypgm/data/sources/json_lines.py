@@ -79,7 +79,7 @@ def _values(cells: Cells) -> list[Any]:
     decoded: NDArray[Any] = np.asarray(cells.decoded())
     texts = cells.plain().texts().tolist()
     are_apart = len(cells.column.null_kinds) > 1
-    return [_value(value, text, are_apart) for value, text in zip(decoded.tolist(), texts, strict=True)]
+    return [_value(value, str(text), are_apart) for value, text in zip(decoded.tolist(), texts, strict=True)]
 
 
 def _value(value: object, text: str, are_apart: bool) -> object:
