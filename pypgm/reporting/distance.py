@@ -1,4 +1,4 @@
-"""How far the values of two tables are apart, numbers in bins."""
+"""Distances between the values of two tables, numbers in bins."""
 
 from __future__ import annotations
 
