@@ -184,6 +184,28 @@ def vars_of(column):
     return {name: value for name, value in column.to_dict().items() if name != "kind"}
 
 
+@pytest.mark.parametrize("within", ["uniform", "lower", "middle", "tapered"])
+@pytest.mark.parametrize(
+    ("made", "nulls"),
+    [
+        (lambda **how: Integer(-3, 9, width=4, **how), ["-1", "-3", "4", "5", "6"]),
+        (lambda **how: Real(0, 9, bins=3, decimals=1, **how), ["0", "3.0", "8.9", "4.5"]),
+        (lambda **how: Real(0, 9, bins=3, **how), ["0", "3", "4.5"]),
+        (lambda **how: Date("1900-01-01", "1901-12-31", resolution="year", **how), ["1900-01-01", "1901-07-02"]),
+        (
+            lambda **how: Date("1900-01-01", "1900-01-02", resolution="day", format="%Y-%m-%d %H:%M", **how),
+            ["1900-01-01 00:00", "1900-01-02 12:00", "1900-01-02 12:01"],
+        ),
+    ],
+)
+def test_no_value_of_a_bin_is_drawn_that_reads_as_null(made, nulls, within):
+    column = made(null=nulls, within=within)
+    codes = np.repeat(np.arange(column.n_values), 200)
+    values = column.drawn(codes, 0)
+    assert column.encode(column.written(codes, values))[0].tolist() == codes.tolist()
+    assert column.encode(column.shown(codes, values))[0].tolist() == codes.tolist()
+
+
 def test_other_values_and_nulls_have_codes_of_their_own():
     age = Integer(0, 9, width=5, outside="other", null=["", "?"])
     assert age.labels == ("[0, 5)", "[5, 9]", "other", "")

@@ -249,8 +249,35 @@ class Binned(Column):
         return self._encoded
 
     def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
-        """Return a value of the bin of each code by the policy `within`; of other codes one of the last bin."""
-        return self._values(np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1), as_generator(rng))
+        """Return a value of the bin of each code by the policy `within`; of other codes one of the last bin.
+
+        No value is one that a file reads as null, unless its bin has no other.
+        """
+        bins = np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1)
+        values = self._values(bins, as_generator(rng))
+        return self._beside_nulls(values, bins) if self.null_places.size else values
+
+    def _beside_nulls(self, values: NDArray[Any], bins: NDArray[np.int64]) -> NDArray[Any]:
+        """Return values, each that reads as null replaced by the nearest one of its bin that does not."""
+        nulls = self.null_places * (self.per_unit or 1)
+        steps = self.steps_of(values)
+        (places,) = np.nonzero(np.isin(steps, nulls))
+        if not places.size:
+            return values
+        old = steps[places]
+        first, last = (ends[bins[places]] for ends in self.ends())
+        step = self._least_step if self.per_unit else np.spacing(np.abs(old))
+        new = old.copy()
+        for distance in range(len(nulls), 0, -1):
+            for moved in (old - distance * step, old + distance * step):
+                new = np.where((moved >= first) & (moved <= last) & ~np.isin(moved, nulls), moved, new)
+        steps[places] = new
+        return self.of_steps(steps)
+
+    @property
+    def _least_step(self) -> int:
+        """Steps between two values that files tell apart."""
+        return 1
 
     def scattered(self, rng: np.random.Generator) -> Column:
         """Return the column with a drawn distribution of values within each bin; itself if each bin has one value."""

@@ -379,6 +379,10 @@ class Date(Binned):
         return values.astype(self._step).astype(np.int64)
 
     @property
+    def _least_step(self) -> int:
+        return 1 if self.spelling is None else max(1, self.spelling.step)
+
+    @property
     def _step(self) -> str:
         return f"datetime64[{_STEPS[self.per_unit] if self.has_times else 'D'}]"
 
