@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _PARTS = 0.4, 0.25, 0.4, 0.5  # of the seconds left, at most, for each estimate but the last
 _ENDED = {"validated", "converged"}
 _TREE_CELLS = 1e6  # of the junction tree of those pairs, unless their spanning forest needs more; see bench/README.md
+_TREE_WORK = 1.6e7  # of that tree, cells times attributes: its marginals of all pairs take about as many operations
 MAX_PAIRS = 10_000  # above it there is one start and one measurement: further estimates would take minutes
 
 
@@ -151,7 +152,7 @@ def _on_tree(run: Run, measurements: Sequence[LinearMeasurement], model: Estimat
     for (rows, _), tables in of_shape.items():
         information |= zip(tables, mutual_information(np.array([*tables.values()]), rows).tolist(), strict=True)
     ranked = sorted(pairs, key=lambda p: -information[p])
-    held = joined_within(run.domain, ranked, _TREE_CELLS)
+    held = joined_within(run.domain, ranked, min(_TREE_CELLS, _TREE_WORK / len(run.domain)))
     if len(held) == len(pairs) and isinstance(model, GraphicalModel):  # no other estimate: a spanning forest alone
         held = joined_within(run.domain, ranked, 1)
     kept = set(held)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from pypgm.inference import bounded_tree
 from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex
-from pypgm.mechanisms import aim, drawn_queries, mst, pair_forecasts, wide
+from pypgm.mechanisms import aim, better_start, drawn_queries, mst, pair_forecasts, wide
 from pypgm.mechanisms.rank_products import rho_of_products
 from pypgm.mechanisms.run import Run
 from pypgm.models import graphical_model, region_model, request
@@ -651,3 +652,13 @@ def test_calls_and_memory_grow_no_faster_than_an_axis(axis):
     (few, little), (many, much) = used
     assert many <= few * work**1.3
     assert much <= little * work**1.3
+
+
+@pytest.mark.parametrize("attributes", [16, 48])
+def test_the_tree_of_a_second_start_answers_all_pairs_in_as_many_operations_whatever_the_attributes(attributes):
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(attributes)})
+    rows = [pypgm.LinearMeasurement(np.ones(4), pair) for pair in itertools.combinations(domain, 2)]
+    singles = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [(a,) for a in domain]), 9.0)
+    held = better_start._on_tree(SimpleNamespace(domain=domain), rows, singles)
+    cells = pypgm.JunctionTree(domain, [rows[i].clique for i in held]).cost.cells
+    assert attributes <= cells <= 1.6e7 / attributes
