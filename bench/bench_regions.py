@@ -6,10 +6,10 @@ Run: python bench/bench_regions.py [--cliques 50,200,1000] [--attributes 100] [-
 Random triples are measured with Gaussian noise. An iteration is (time(3n) - time(n)) / 2n, plan and polish outside, the
 median of three; CPU time with one thread. A region cell is one number of one region's table. Many small tables, where
 edges cost more than cells: --cliques 10000 --attributes 3333 --values 4. With --mbi, the Python of an environment that
-has mbi 2.0.0, its region-graph oracle runs on the same cliques in a process of its own, and its converged pseudo-
-marginals for given potentials are compared with ours; its iteration is the oracle alone, after compilation, in the
-faster of single and double precision, ours an estimate's with loss, gradient and average. With --solve each problem is
-run to a relative change of 1e-6, or for N iterations; the gap is a certified bound of how far the loss is above its
+has mbi 2.0.0, its region-graph oracle runs on the same cliques in a process of its own, and its converged
+pseudo-marginals for given potentials are compared with ours; its iteration is the oracle alone, after compilation, in
+the faster of single and double precision, ours an estimate's with loss, gradient and average. With --solve each problem
+is run to a relative change of 1e-6, or for N iterations; the gap is a certified bound of how far the loss is above its
 optimum.
 """
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/base/numbers.hpp"
 #include "core/base/watch.hpp"
@@ -48,7 +49,7 @@ Lists stages_of(const std::vector<Region>& regions, const Lists& parents) {
 
 /// Fills edges by child, stage by stage, with offsets of their messages. Each child's edges keep their order.
 void add_edges(RegionGraph& graph, const Lists& parents) {
-  std::map<std::vector<Axis>, int> known;
+  std::map<std::vector<std::size_t>, int> known;  // by the numbers of their axes
   for (const auto& stage : graph.stages) {
     for (const int child : stage) {
       leave_if_abandoned();
@@ -59,7 +60,9 @@ void add_edges(RegionGraph& graph, const Lists& parents) {
       for (const int parent : parents[at(child)]) {
         const Region& large = graph.regions[at(parent)];
         Layout layout = nested_layout(graph.sizes, large.attributes, small.attributes);
-        const auto [found, added] = known.try_emplace(layout.axes, static_cast<int>(known.size()));
+        std::vector<std::size_t> key;
+        for (const Axis& axis : layout.axes) key.insert(key.end(), {axis.size, axis.large, axis.small});
+        const auto [found, added] = known.try_emplace(std::move(key), static_cast<int>(known.size()));
         if (added) graph.layouts.push_back(std::move(layout));
         graph.edges.push_back({parent, child, found->second, large.offset, graph.message_cells});
         graph.message_cells = add_cells(graph.message_cells, small.cells);

@@ -1,6 +1,5 @@
 #pragma once
 // Layout: where the cells of a small table lie inside a larger one. Every loop over two tables runs on it.
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,8 +15,6 @@ struct Axis {
   std::size_t size;   ///< entries of the run
   std::size_t large;  ///< step in the large table
   std::size_t small;  ///< step in the small table; 0 if it lacks the run
-
-  auto operator<=>(const Axis&) const = default;
 };
 
 /// Axes of a Layout, outermost first, as kernels take them.
