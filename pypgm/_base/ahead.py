@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 def ahead(
     job: Callable[[int], T], n: int, n_threads: int, may_overlap: Callable[[], bool] = lambda: True
-) -> Iterator[T]:
+) -> Generator[T, None, None]:
     """Yield ``job(0)``, …, ``job(n - 1)``; threads do some of the next ones meanwhile.
 
     At most one result more than threads is held. Whoever closes the iterator before its end does not wait for jobs that
@@ -25,7 +25,7 @@ def ahead(
     job : callable
         Called by several threads at once.
     n, n_threads : int
-        Numbers of jobs and of threads.
+        Numbers of jobs and of threads; without threads each job is done when its result is needed.
     may_overlap : callable
         Whether the next job may begin before the one before has ended, asked before each.
 
@@ -34,6 +34,9 @@ def ahead(
     >>> list(ahead(lambda i: i * i, 5, n_threads=2))
     [0, 1, 4, 9, 16]
     """
+    if n_threads == 0:
+        yield from map(job, range(n))
+        return
     from concurrent.futures import ThreadPoolExecutor
 
     pool, begun = ThreadPoolExecutor(n_threads), 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from pypgm._base.ahead import ahead
 from pypgm._base.constraints import AtLeast, Positive, check_attributes
 from pypgm._base.html import Shown
 from pypgm._base.numeric import as_generator
@@ -288,13 +289,15 @@ def _ask(
     rng, pool = as_generator(request.rng), known.model_records
     drawn = known.truths(request.attributes, request.truths, clock)
     scattered = np.random.default_rng(copy.deepcopy(rng).integers(2**63))  # tables are the same with bins and without
-    while len(of_truths) < request.truths:
-        if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
-            return
-        rows = drawn.records(rng)
-        records = pool._taken(rows, request.drawn)
-        moved = request.statistic_of(records, "a drawn table", scattered)
-        of_truths.append((request.statistic_of(records, "a drawn table") if request.in_bins else moved, moved))
+    # One thread draws the next table meanwhile, in the same order; what the caller draws from is no other thread's.
+    threads = 0 if isinstance(request.rng, np.random.Generator) else min(1, known.threads(clock, request.truths))
+    with closing(ahead(lambda _: pool._taken(drawn.records(rng), request.drawn), request.truths, threads)) as tables:
+        while len(of_truths) < request.truths:
+            if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
+                return
+            records = next(tables)
+            moved = request.statistic_of(records, "a drawn table", scattered)
+            of_truths.append((request.statistic_of(records, "a drawn table") if request.in_bins else moved, moved))
     with closing(known.worlds(request.drawn, request.worlds, clock)) as worlds:
         for released, true in worlds:
             both = request.statistic_of(released, "a made-up release"), request.statistic_of(true, "a made-up table")

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import math
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -148,21 +148,23 @@ class ReleaseErrors:
             self._farthest[pair] = farthest(self._dependence, table)
         return self._farthest
 
+    def threads(self, clock: Clock, n: int) -> int:
+        """Return how many threads are to make n tables: none where Python alone takes most of the time."""
+        n_codes = len(self.model_records) * len(self.model.domain)  # drawn before threads read them
+        threads = min(clock.n_threads or int(_core.build_info()["threads"]), n_codes // _GRAIN, n)
+        return threads if threads > 1 else 0
+
     def worlds(self, attributes: Clique, n: int, clock: Clock) -> Generator[MadeUpRelease, None, None]:
         """Yield made-up tables and their releases with some attributes, fewer when time is up.
 
         The models estimated from the tables are kept for the next question. Threads make several tables at once.
         """
-        n_codes = len(self.model_records) * len(self.model.domain)  # drawn before threads read them
-        threads = min(clock.n_threads or int(_core.build_info()["threads"]), n_codes // _GRAIN, n)
-        own = clock
-        if threads > 1:  # clocks of its thread have not stood still
+        threads, own = self.threads(clock, n), clock
+        if threads:  # clocks of its thread have not stood still
             own = Clock(time_limit=clock.time_limit, started=time.perf_counter() - clock.seconds, n_threads=1)
         again = EstimatedAgain(self.model, recipe_of(self.model), own)
         job = partial(self._world, again, attributes, own)
-        made: Iterator[tuple[Model[Any] | None, MadeUpRelease | None]] = map(job, range(n))
-        if threads > 1:
-            made = ahead(job, n, threads, lambda: again.is_paced or len(self._estimates) >= n)
+        made = ahead(job, n, threads, lambda: again.is_paced or len(self._estimates) >= n)
         try:
             for done in range(n):
                 if clock.tick(partial("{}/{} made-up tables".format, done, n)):
@@ -175,7 +177,7 @@ class ReleaseErrors:
                     self._estimates.append(estimate)
                 yield world
         finally:
-            own.over = own.over or threads > 1  # which ends estimates that nobody waits for
+            own.over = own.over or threads > 0  # which ends estimates that nobody waits for
 
     def _world(
         self, again: EstimatedAgain, attributes: Clique, clock: Clock, done: int

@@ -47,11 +47,12 @@ def test_threads_do_not_show(mechanism, at_work):
     found = []
     for n_threads in (1, 2, 5):
         own = released(mechanism)
-        of_one = own.interval(lambda t: np.mean(t["a"]), worlds=3, truths=2, n_threads=n_threads)
+        rng = np.random.default_rng(5)
+        of_one = own.interval(lambda t: np.mean(t["a"]), worlds=3, truths=3, n_threads=n_threads, rng=rng)
         of_all = own.interval(
-            lambda t: [np.mean(np.asarray(t[a]) > 0) for a in DOMAIN], worlds=6, truths=2, n_threads=n_threads
+            lambda t: [np.mean(np.asarray(t[a]) > 0) for a in DOMAIN], worlds=6, truths=4, n_threads=n_threads
         )
-        found.append([of_one.low, of_one.high, *of_all.low, *of_all.high])
+        found.append([of_one.low, of_one.high, *of_all.low, *of_all.high, rng.random()])
     assert found[0] == found[1] == found[2]
     assert len({thread for thread in at_work if thread is not threading.main_thread()}) > 1
 
@@ -85,7 +86,7 @@ def test_an_error_of_a_made_up_table_is_raised(at_work, monkeypatch):
     assert len(at_work) <= 3
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 7])
+@pytest.mark.parametrize("n_threads", [0, 1, 2, 7])
 def test_jobs_ahead_are_few_and_in_order(n_threads):
     begun, lock = [], threading.Lock()
 
