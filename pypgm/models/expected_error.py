@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -132,7 +133,8 @@ _HIDDEN_SHARE = 0.4  # of a count, or of the noise where that is less; see bench
 def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
     """Return the standard deviation of a sum that an answer about several attributes has, in the median over cliques.
 
-    Infinity where only single attributes were measured: any dependence would be hidden.
+    Of a larger clique it is no more than that of a pair within it: triples that were measured coarsely beside pairs do
+    not hide what the pairs show. Infinity where only single attributes were measured: any dependence would be hidden.
     """
     precisions: dict[Clique, float] = {}
     for m in measurements:
@@ -141,7 +143,8 @@ def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
             precision = m.stddev**-2.0 if isinstance(m.stddev, float) else float(np.mean(m.spread() ** -2.0))
             gain = query.squared_singular_value if isinstance(query, Contrasts) else 1.0
             precisions[m.clique] = precisions.get(m.clique, 0.0) + gain * precision
-    return float(np.median(list(precisions.values()))) ** -0.5 if precisions else math.inf
+    known = [max(precisions.get(part, 0.0) for part in (c, *itertools.combinations(c, 2))) for c in precisions]
+    return float(np.median(known)) ** -0.5 if known else math.inf
 
 
 def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -26,6 +27,14 @@ def test_noise_of_a_clique_is_that_of_all_its_answers():
     assert hiding_noise([measured("ab", 6.0)]) == 6
     assert hiding_noise([measured("ab", 6.0), measured("ab", 6.0)]) == pytest.approx(6 / math.sqrt(2))
     assert hiding_noise([measured("ab", 6.0), measured("bc", 8.0), measured("ac", 20.0), measured("a", 1.0)]) == 8
+
+
+@given(st.lists(st.floats(1, 100), min_size=6, max_size=6), st.floats(1, 1e3))
+def test_larger_cliques_hide_no_more_than_pairs_within_them_show(of_pairs, coarser):
+    pairs = [measured(p, stddev) for p, stddev in zip(itertools.combinations("abcd", 2), of_pairs, strict=True)]
+    triples = [measured(t, coarser * max(of_pairs)) for t in itertools.combinations("abcd", 3)]
+    assert hiding_noise([*pairs, *triples]) <= hiding_noise(pairs) * (1 + 1e-12)
+    assert hiding_noise(triples) == pytest.approx(coarser * max(of_pairs))
 
 
 def test_only_single_attributes_hide_any_dependence():

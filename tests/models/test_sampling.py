@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -508,6 +509,31 @@ def test_records_are_refined_once_and_not_much_nearer_than_noise_leaves_the_mode
     assert [n for n, _ in allowed] == [6, 6, 6]
     little, more, most = (enough / 6 / 4000 for _, enough in allowed)
     assert 0.001 / 6 < little < 0.8 * more < more < most == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(("coarse", "seed"), [(20.0, 0), (20.0, 1), (100.0, 0), (100.0, 1)])
+def test_noise_of_coarse_triples_does_not_keep_records_from_pairs(coarse, seed):
+    """A chain of near copies, whose pairs are measured well: with triples there is more to follow, however coarse."""
+    names, rng, n = "abcdefg", np.random.default_rng(seed), 8000
+    columns = [rng.integers(0, 5, n)]
+    for _ in names[1:]:
+        columns.append(np.where(rng.random(n) < 0.02, rng.integers(0, 5, n), (columns[-1] + 1) % 5))
+    domain = pypgm.Domain(dict.fromkeys(names, 5))
+    true = pypgm.Dataset(dict(zip(names, columns, strict=True)), domain)
+    pairs, triples = (list(itertools.combinations(names, width)) for width in (2, 3))
+
+    def measured(cliques, stddev):
+        tables = [true.project(c).datavector() for c in cliques]
+        noisy = [table + rng.normal(0, stddev, table.size) for table in tables]
+        return [pypgm.LinearMeasurement(v, c, stddev) for v, c in zip(noisy, cliques, strict=True)]
+
+    def distance(measurements):
+        model = pypgm.estimate(domain, measurements, n, oracle="region_graph")
+        records, wanted = model.synthetic_data(rng=seed), model.project_many(pairs)
+        return sum(np.abs(records.project(p).values - t.values).sum() for p, t in zip(pairs, wanted, strict=True))
+
+    of_pairs = measured(pairs, 4.0)
+    assert distance([*of_pairs, *measured(triples, coarse)]) < 0.65 * distance(of_pairs)
 
 
 def test_records_given_evidence_look_at_no_other_pairs(monkeypatch):
