@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -120,6 +122,35 @@ def test_jobs_wait_until_they_may_overlap():
 
     assert list(ahead(job, 12, 3, lambda: overlapping[0])) == list(range(12))
     assert most[0] == 1
+
+
+ENDING = """
+import threading
+{imported}
+from pypgm._base.ahead import ahead
+
+def jobs():
+    threading.main_thread().join()
+    print(*ahead(lambda i: i * i, 5, n_threads=2))
+
+def begun():
+    for i, square in enumerate(ahead(lambda i: i * i, 5, n_threads=2)):
+        if i == 1:
+            threading.main_thread().join()
+        print(square)
+
+threading.Thread(target={job}).start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "job"), [("", "jobs"), ("import concurrent.futures.thread", "jobs"), ("", "begun")]
+)
+def test_jobs_are_done_while_the_interpreter_ends(imported, job):
+    """Where no thread can start any more."""
+    script = ENDING.format(imported=imported, job=job)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.stdout.split(), run.stderr) == (["0", "1", "4", "9", "16"], "")
 
 
 @pytest.mark.parametrize("seed", range(20))
