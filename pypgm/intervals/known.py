@@ -177,6 +177,7 @@ class ReleaseErrors:
                 yield world
         finally:
             own.over = own.over or threads > 0  # which ends estimates that nobody waits for
+            made.close()
 
     def _world(
         self, again: EstimatedAgain, attributes: Clique, clock: Clock, done: int
