@@ -15,6 +15,7 @@ from pypgm import Dataset, Domain, mechanisms
 from pypgm._base.ahead import ahead
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.intervals import known
+from pypgm.intervals.truths import TrueTables
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
 
@@ -57,6 +58,15 @@ def test_threads_do_not_show(mechanism, at_work):
         found.append([of_one.low, of_one.high, *of_all.low, *of_all.high, rng.random()])
     assert found[0] == found[1] == found[2]
     assert len({thread for thread in at_work if thread is not threading.main_thread()}) > 1
+
+
+@pytest.mark.parametrize("source", [np.random.default_rng, np.random.PCG64, np.random.RandomState, int])
+def test_no_other_thread_draws_from_what_the_caller_draws_from(source, at_work, monkeypatch):
+    own, seen = TrueTables.records, set()
+    monkeypatch.setattr(TrueTables, "records", lambda *a: (seen.add(threading.current_thread()), own(*a))[1])
+    released("mst").interval(lambda t: np.mean(t["a"]), worlds=2, truths=3, n_threads=2, rng=source(3))
+    assert (threading.main_thread() in seen) == (source is not int)
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
