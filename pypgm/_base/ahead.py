@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -18,7 +18,8 @@ def ahead(
     """Yield ``job(0)``, …, ``job(n - 1)``; threads do some of the next ones meanwhile.
 
     At most one result more than threads is held. Whoever closes the iterator before its end does not wait for jobs that
-    have begun: it tells them to end.
+    have begun: it tells them to end. Where no thread can start, as while the interpreter ends, jobs are done when their
+    results are needed.
 
     Parameters
     ----------
@@ -34,18 +35,33 @@ def ahead(
     >>> list(ahead(lambda i: i * i, 5, n_threads=2))
     [0, 1, 4, 9, 16]
     """
-    if n_threads == 0:
+    pool = _pool(n_threads) if n_threads else None
+    if pool is None:
         yield from map(job, range(n))
         return
-    from concurrent.futures import ThreadPoolExecutor
-
-    pool, begun = ThreadPoolExecutor(n_threads), 0
+    most, begun = n_threads + 1, 0
     waiting: deque[Future[T]] = deque()
     try:
-        for _ in range(n):
-            while begun < n and len(waiting) < (n_threads + 1 if may_overlap() else 1):
-                waiting.append(pool.submit(job, begun))
+        for i in range(n):
+            try:
+                while begun < n and len(waiting) < (most if may_overlap() else min(most, 1)):
+                    waiting.append(pool.submit(job, begun))
+                    begun += 1
+            except RuntimeError:  # no thread can start
+                most = 0
+            if waiting:
+                yield waiting.popleft().result()
+            else:
                 begun += 1
-            yield waiting.popleft().result()
+                yield job(i)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _pool(n_threads: int) -> ThreadPoolExecutor | None:
+    """Return threads; None if the interpreter ends, when the module cannot be imported."""
+    try:
+        from concurrent.futures import ThreadPoolExecutor
+    except RuntimeError:
+        return None
+    return ThreadPoolExecutor(n_threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -13,9 +13,10 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Delay a signal that stops the process until the context ends without an error; a second one stops at once.
+    """Delay a signal that stops the process until the context ends; a second one stops at once.
 
-    What was charged in the context is then kept. Only the main thread receives signals: others see no difference.
+    What was charged in the context is then kept. An error in it is raised in place of a delayed `KeyboardInterrupt`,
+    after the signal's handler was called. Only the main thread receives signals: others see no difference.
 
     Examples
     --------
@@ -38,12 +39,16 @@ def interrupts_held() -> Iterator[None]:
         if len(came) > 1:
             before[number](number, frame)
 
-    for number in before:
-        signal.signal(number, note)
     try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        with ExitStack() as restored:  # each handler, whatever a signal between two of them raises
+            for number, handler in before.items():
+                restored.callback(signal.signal, number, handler)
+                signal.signal(number, note)
+            yield
+    except BaseException:
+        if came:
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(came[0])
+        raise
     if came:
         signal.raise_signal(came[0])

@@ -254,7 +254,7 @@ def explanations(
     ModelTooLargeError
         If so many explanations, or the table of the targets, do not fit.
     ValueError
-        If k is less than 1, or an attribute, label or code is unknown.
+        If k is less than 1, the time limit is not positive, or an attribute, label or code is unknown.
 
     References
     ----------
@@ -275,11 +275,11 @@ def explanations(
     check_fits(_EXPLANATION_BYTES * k * len(net.domain), None, f"{k} explanations", "ask for fewer")
     if targets is not None and not as_clique(targets):
         raise ValueError("explanations need at least one target, got none")
-    if targets is not None:
-        return _from_table(net, k, evidence, as_clique(targets))
-    known = _logs(net, evidence)
-    free = [a for a in net.domain if a not in known or np.count_nonzero(known[a] > -np.inf) > 1]
     with Clock("explanations", time_limit, progress, ends="the explanations") as clock:
+        if targets is not None:
+            return _from_table(net, k, evidence, as_clique(targets))
+        known = _logs(net, evidence)
+        free = [a for a in net.domain if a not in known or np.count_nonzero(known[a] > -np.inf) > 1]
         return _best(net, k, known, free, clock)
 
 

@@ -290,7 +290,8 @@ def _ask(
     drawn = known.truths(request.attributes, request.truths, clock)
     scattered = np.random.default_rng(copy.deepcopy(rng).integers(2**63))  # tables are the same with bins and without
     # One thread draws the next table meanwhile, in the same order; what the caller draws from is no other thread's.
-    threads = 0 if isinstance(request.rng, np.random.Generator) else min(1, known.threads(clock, request.truths))
+    is_own = request.rng is None or isinstance(request.rng, int | np.integer)
+    threads = min(1, known.threads(clock, request.truths)) if is_own else 0
     with closing(ahead(lambda _: pool._taken(drawn.records(rng), request.drawn), request.truths, threads)) as tables:
         while len(of_truths) < request.truths:
             if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):

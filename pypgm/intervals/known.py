@@ -84,7 +84,7 @@ class ReleaseErrors:
         self.rows = max(1, round(model.total))
         self._model_records: Dataset | None = None
         self._left_out: CrossValidatedPairs | None = None
-        self._estimates: list[Model[Any]] = []  # of made-up tables
+        self._estimates: dict[int, Model[Any]] = {}  # of made-up tables, by their numbers
 
     @property
     def model_records(self) -> Dataset:
@@ -173,11 +173,11 @@ class ReleaseErrors:
                 if estimate is None or world is None:
                     clock.over = True  # though no tick has seen it
                     return
-                if done == len(self._estimates):
-                    self._estimates.append(estimate)
+                self._estimates.setdefault(done, estimate)
                 yield world
         finally:
             own.over = own.over or threads > 0  # which ends estimates that nobody waits for
+            made.close()
 
     def _world(
         self, again: EstimatedAgain, attributes: Clique, clock: Clock, done: int
@@ -185,8 +185,7 @@ class ReleaseErrors:
         """Return the model of a made-up table, and the table with its release; None if there is no time."""
         rng, records = np.random.default_rng([0, 2, done]), self.model_records
         rows = rng.integers(0, len(records), self.rows) if len(records) else np.zeros(0, dtype=np.intp)
-        kept = self._estimates[done : done + 1]
-        estimate = kept[0] if kept else self._estimated(again, records._taken(rows), rng, clock)
+        estimate = self._estimates.get(done) or self._estimated(again, records._taken(rows), rng, clock)
         if estimate is None:
             return None, None
         released = self._draw(estimate, None, attributes, np.random.default_rng([0, 4, done]))

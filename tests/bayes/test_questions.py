@@ -150,6 +150,9 @@ def test_explanations_that_take_long_end_with_the_most_probable_ones(capsys):
         assert explanations(net, 10_000, time_limit=1e-9) == whole[:1]
     assert explanations(net, 10_000, time_limit=1000, progress=True) == whole
     assert "explanations" in capsys.readouterr().err
+    for targets in (None, net.domain.attributes[0]):
+        with pytest.raises(ValueError, match="time_limit"):
+            explanations(net, 1, targets=targets, time_limit=-1.0)
 
 
 def test_more_explanations_than_fit_are_refused_at_once():

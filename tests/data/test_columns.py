@@ -190,6 +190,7 @@ def vars_of(column):
     [
         (lambda **how: Integer(-3, 9, width=4, **how), ["-1", "-3", "4", "5", "6"]),
         (lambda **how: Real(0, 9, bins=3, decimals=1, **how), ["0", "3.0", "8.9", "4.5"]),
+        (lambda **how: Real(1, 2, bins=2, decimals=2, **how), [str(n / 100) for n in range(101, 200, 2)]),
         (lambda **how: Real(0, 9, bins=3, **how), ["0", "3", "4.5"]),
         (lambda **how: Date("1900-01-01", "1901-12-31", resolution="year", **how), ["1900-01-01", "1901-07-02"]),
         (

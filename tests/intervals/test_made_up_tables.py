@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -13,6 +15,7 @@ from pypgm import Dataset, Domain, mechanisms
 from pypgm._base.ahead import ahead
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.intervals import known
+from pypgm.intervals.truths import TrueTables
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
 
@@ -55,6 +58,15 @@ def test_threads_do_not_show(mechanism, at_work):
         found.append([of_one.low, of_one.high, *of_all.low, *of_all.high, rng.random()])
     assert found[0] == found[1] == found[2]
     assert len({thread for thread in at_work if thread is not threading.main_thread()}) > 1
+
+
+@pytest.mark.parametrize("source", [np.random.default_rng, np.random.PCG64, np.random.RandomState, int])
+def test_no_other_thread_draws_from_what_the_caller_draws_from(source, at_work, monkeypatch):
+    own, seen = TrueTables.records, set()
+    monkeypatch.setattr(TrueTables, "records", lambda *a: (seen.add(threading.current_thread()), own(*a))[1])
+    released("mst").interval(lambda t: np.mean(t["a"]), worlds=2, truths=3, n_threads=2, rng=source(3))
+    assert (threading.main_thread() in seen) == (source is not int)
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -120,6 +132,35 @@ def test_jobs_wait_until_they_may_overlap():
 
     assert list(ahead(job, 12, 3, lambda: overlapping[0])) == list(range(12))
     assert most[0] == 1
+
+
+ENDING = """
+import threading
+{imported}
+from pypgm._base.ahead import ahead
+
+def jobs():
+    threading.main_thread().join()
+    print(*ahead(lambda i: i * i, 5, n_threads=2))
+
+def begun():
+    for i, square in enumerate(ahead(lambda i: i * i, 5, n_threads=2)):
+        if i == 1:
+            threading.main_thread().join()
+        print(square)
+
+threading.Thread(target={job}).start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "job"), [("", "jobs"), ("import concurrent.futures.thread", "jobs"), ("", "begun")]
+)
+def test_jobs_are_done_while_the_interpreter_ends(imported, job):
+    """Where no thread can start any more."""
+    script = ENDING.format(imported=imported, job=job)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.stdout.split(), run.stderr) == (["0", "1", "4", "9", "16"], "")
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -259,18 +259,22 @@ class Binned(Column):
 
     def _beside_nulls(self, values: NDArray[Any], bins: NDArray[np.int64]) -> NDArray[Any]:
         """Return values, each that reads as null replaced by the nearest one of its bin that does not."""
-        nulls = self.null_places * (self.per_unit or 1)
+        unit = self.per_unit or 1
+
+        def is_null(steps: NDArray[Any]) -> NDArray[np.bool_]:
+            return np.isin(steps / unit, self.null_places)  # 1.12, though 1.12 * 100 is not 112
+
         steps = self.steps_of(values)
-        (places,) = np.nonzero(np.isin(steps, nulls))
+        (places,) = np.nonzero(is_null(steps))
         if not places.size:
             return values
         old = steps[places]
         first, last = (ends[bins[places]] for ends in self.ends())
         step = self._least_step if self.per_unit else np.spacing(np.abs(old))
         new = old.copy()
-        for distance in range(len(nulls), 0, -1):
+        for distance in range(self.null_places.size, 0, -1):
             for moved in (old - distance * step, old + distance * step):
-                new = np.where((moved >= first) & (moved <= last) & ~np.isin(moved, nulls), moved, new)
+                new = np.where((moved >= first) & (moved <= last) & ~is_null(moved), moved, new)
         steps[places] = new
         return self.of_steps(steps)
 
