@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 import pypgm
 from pypgm import Domain, Factor, LinearMeasurement, RegionGraph
 from pypgm._base.clock import Clock
-from pypgm.models.estimated_again import estimated_again
+from pypgm.models.estimated_again import EstimatedAgain
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "d": 2})
 PAIRS = list(itertools.combinations("abcd", 2))
@@ -139,7 +139,7 @@ def test_a_recipe_does_it_again_from_a_file_too(options, tmp_path):
         kept = {name: own.recipe.options[name] for name in options}
         np.testing.assert_array_equal(kept.pop("counting_numbers", 0), options.get("counting_numbers", 0))
         assert kept == {name: value for name, value in options.items() if name != "counting_numbers"}
-        again = estimated_again(own, own.recipe, Clock())(own.recipe.measurements)
+        again = EstimatedAgain(own, own.recipe, Clock())(own.recipe.measurements)
         np.testing.assert_array_equal(again.marginals.values, model.marginals.values)
     assert 0 < model.expected_error(("a", "b"), draws=2, rng=0).values.max() < N
     assert model.project(("a", "b", "c"), method="oversaturated").values.sum() == pytest.approx(N)

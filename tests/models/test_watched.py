@@ -208,7 +208,7 @@ def test_a_time_limit_ends_made_up_tables(monkeypatch):
         model.expected_error("a", draws=10**6, time_limit=0.5)
     assert caught[0].filename == __file__
     ended = SimpleNamespace(fit=SimpleNamespace(status="time"))
-    monkeypatch.setattr(expected_error, "estimated_again", lambda *_: lambda _: ended)
+    monkeypatch.setattr(expected_error, "EstimatedAgain", lambda *_: lambda _: ended)
     with pytest.raises(TimeoutError, match="two estimates of made-up records take longer than time_limit=60"):
         model.expected_error("a", time_limit=60)
 

@@ -55,7 +55,7 @@ MUTANTS = {
         "cli.synth:_paid", check_command, "records counted exactly"
     )(put("arguments.rows = arguments.rows or sum(1 for _ in open(arguments.table)) - 1", after="_prepared(...)")),
     "the command writes a few records more": at("cli.synth:_written", check_command, "records counted exactly")(
-        "RecordTable.of(release, arguments.rows)",
+        "RecordTable.of(release, arguments.rows, X)",
         "RecordTable.of(release, arguments.rows or round(release.model.total) + 3)",
     ),
     "the command takes the word for the relation and passes it on wrongly": at(
