@@ -57,6 +57,7 @@ _ROUGH_TIME = 0.3  # of the seconds left, at most, for the estimate from those a
 _FURTHER = 1.5  # multiple of the validated iterations whose mean with these is the answer: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _LOSS = 0.02  # of the forecast error of all pairs: most that a search may add to it
+_FEW = 0.5  # of the pairs of targets: where fewer are chosen beside picked ones, all of them are measured in halves
 _STEPS = 8  # steps of a pair's share of the budget in a factor of two
 _MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen, nor a pick
 
@@ -139,8 +140,8 @@ def wide(
     noise. Where there are targets, attributes get half of rho at most, and the rest measures one number of each pair of
     a target in these cases: how often halves of both attributes' values go together. Where a screen would hide which
     pairs of targets are the strongest, exponential mechanisms pick two of them, for six hundredths of rho, and 16 % of
-    rho measures these finely. If noise alone explains the counts
-    of attributes, the estimate starts from the uniform model. The screen costs three
+    rho measures these finely; the rest then measures halves, too, if fewer than half of targets' pairs are chosen.
+    If noise alone explains the counts of attributes, the estimate starts from the uniform model. The screen costs three
     hundredths of rho at most and choices a twentieth, both less if their noise is low enough anyway. If noise would
     hide the differences between resolutions, the forecast chooses them.
 
@@ -293,6 +294,10 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     lines = rho_of_products(run, len(weights), total)
     allocation = PairAllocation(run, weights, start, ordered, dependences)
     questions, more = allocation.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho) - lines, float(spent))
+    # Where a screen hides which pairs of targets are strongest, they look alike: a budget too small for all of them
+    # would go to a few.
+    if strong and sum(pair in questions for pair in aimed) < _FEW * len(aimed):
+        questions = {}
     # 4. Products of ranks.
     ranks = RankProducts(start, ordered)
     products = ranks.measured(run, dependences, questions) if lines > 0 else []

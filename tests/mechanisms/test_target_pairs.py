@@ -154,6 +154,16 @@ def test_nothing_is_picked_where_picks_are_chance_or_the_screen_shows_all():
     assert [n_picks(*case) for case in ((300, "1/10"), (4000, "1/10"), (20_000, 8))] == [0, 2, 0]
 
 
+@pytest.mark.parametrize("epsilon", ["7/10", "8/10", 1])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_few_of_a_target_s_alike_pairs_get_the_budget_of_all(epsilon, seed):
+    data = followers(seed, 24, 400, 0.5)
+    release = wide(data, epsilon=epsilon, delta=1e-9, targets="y", iterations=5, unsafe_seed=seed)
+    assert any(line.within.startswith("top") for line in release.ledger.lines)
+    asked = {m.clique for m in release.measurements if len(m.clique) == 2 and "y" in m.clique}
+    assert len(asked) >= 12
+
+
 def test_counts_that_noise_explains_are_uniform_beside_halves_too():
     data = followers(0, 12, 300, 0.0)
     aimed = wide(data, epsilon="1/50", delta=1e-9, targets="y", unsafe_seed=0)
