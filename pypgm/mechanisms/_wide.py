@@ -57,7 +57,7 @@ _ROUGH_TIME = 0.3  # of the seconds left, at most, for the estimate from those a
 _FURTHER = 1.5  # multiple of the validated iterations whose mean with these is the answer: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _LOSS = 0.02  # of the forecast error of all pairs: most that a search may add to it
-_FEW = 0.5  # of the pairs of targets: where fewer are chosen beside picked ones, all of them are measured in halves
+_MIN_CHOSEN = 0.5  # of the pairs of targets: where fewer are chosen beside picked ones, all of them are measured in halves
 _STEPS = 8  # steps of a pair's share of the budget in a factor of two
 _MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen, nor a pick
 
@@ -296,7 +296,7 @@ def _measure_pairs(run: Run, wanted: _Wanted, singles: list[LinearMeasurement]) 
     questions, more = allocation.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho) - lines, float(spent))
     # Where a screen hides which pairs of targets are strongest, they look alike: a budget too small for all of them
     # would go to a few.
-    if strong and sum(pair in questions for pair in aimed) < _FEW * len(aimed):
+    if strong and sum(pair in questions for pair in aimed) < _MIN_CHOSEN * len(aimed):
         questions = {}
     # 4. Products of ranks.
     ranks = RankProducts(start, ordered)
