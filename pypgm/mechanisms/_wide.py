@@ -57,7 +57,7 @@ _ROUGH_TIME = 0.3  # of the seconds left, at most, for the estimate from those a
 _FURTHER = 1.5  # multiple of the validated iterations whose mean with these is the answer: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _LOSS = 0.02  # of the forecast error of all pairs: most that a search may add to it
-_MIN_CHOSEN = 0.5  # of the pairs of targets: where fewer are chosen beside picked ones, all of them are measured in halves
+_MIN_CHOSEN = 0.5  # of the pairs of targets: if fewer are chosen beside picked ones, all are measured in halves
 _STEPS = 8  # steps of a pair's share of the budget in a factor of two
 _MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen, nor a pick
 
