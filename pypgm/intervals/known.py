@@ -159,11 +159,11 @@ class ReleaseErrors:
 
         The models estimated from the tables are kept for the next question. Threads make several tables at once.
         """
-        threads, own = self.threads(clock, n), clock
+        threads, inner = self.threads(clock, n), clock
         if threads:  # clocks of its thread have not stood still
-            own = Clock(time_limit=clock.time_limit, started=time.perf_counter() - clock.seconds, n_threads=1)
-        again = EstimatedAgain(self.model, recipe_of(self.model), own)
-        job = partial(self._world, again, attributes, own)
+            inner = Clock(time_limit=clock.time_limit, started=time.perf_counter() - clock.seconds, n_threads=1)
+        again = EstimatedAgain(self.model, recipe_of(self.model), inner)
+        job = partial(self._world, again, attributes, inner)
         made = ahead(job, n, threads, lambda: again.is_paced or len(self._estimates) >= n)
         try:
             for done in range(n):
@@ -176,7 +176,7 @@ class ReleaseErrors:
                 self._estimates.setdefault(done, estimate)
                 yield world
         finally:
-            own.over = own.over or threads > 0  # which ends estimates that nobody waits for
+            inner.over = inner.over or threads > 0  # which ends estimates that nobody waits for
             made.close()
 
     def _world(

@@ -183,8 +183,8 @@ class PairTable:
     def _read_cells(self, answer: PairAnswer) -> None:
         """Read the answers as noise about each cell."""
         first, second = answer.maps(self.groups)
-        asked = _product(_product(first, self._predicted.reshape(self.shape).T), second)
-        left = answer.values - asked.ravel()
+        expected = _product(_product(first, self._predicted.reshape(self.shape).T), second)
+        left = answer.values - expected.ravel()
         self._variance = answer.stddev**2
         if answer.is_interaction:
             # A factor's singular values are all the same but for a zero: its pseudo-inverse is its transpose, divided.
