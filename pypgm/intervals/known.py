@@ -159,11 +159,11 @@ class ReleaseErrors:
 
         The models estimated from the tables are kept for the next question. Threads make several tables at once.
         """
-        threads, limits = self.threads(clock, n), clock
+        threads, inner = self.threads(clock, n), clock
         if threads:  # clocks of its thread have not stood still
-            limits = Clock(time_limit=clock.time_limit, started=time.perf_counter() - clock.seconds, n_threads=1)
-        again = EstimatedAgain(self.model, recipe_of(self.model), limits)
-        job = partial(self._world, again, attributes, limits)
+            inner = Clock(time_limit=clock.time_limit, started=time.perf_counter() - clock.seconds, n_threads=1)
+        again = EstimatedAgain(self.model, recipe_of(self.model), inner)
+        job = partial(self._world, again, attributes, inner)
         made = ahead(job, n, threads, lambda: again.is_paced or len(self._estimates) >= n)
         try:
             for done in range(n):
@@ -176,7 +176,7 @@ class ReleaseErrors:
                 self._estimates.setdefault(done, estimate)
                 yield world
         finally:
-            limits.over = limits.over or threads > 0  # which ends estimates that nobody waits for
+            inner.over = inner.over or threads > 0  # which ends estimates that nobody waits for
             made.close()
 
     def _world(

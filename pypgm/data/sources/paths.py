@@ -161,7 +161,7 @@ def _values(root: str, path: str) -> dict[str, str]:
     values = {unquote(name): "" if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
     if len(values) < len(pairs):
         twice = next(name for name in values if sum(unquote(other) == name for other, *_ in pairs) > 1)
-        raise ValueError(f"folders as {twice}=… have to stand once around a file, and stand around each other")
+        raise ValueError(f"folders as {twice}=… have to stand once around a file; here one stands in another")
     return values
 
 
