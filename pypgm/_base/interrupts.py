@@ -20,6 +20,7 @@ def interrupts_held() -> Iterator[None]:
 
     Examples
     --------
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> kept = []
     >>> try:
     ...     with interrupts_held():
@@ -28,6 +29,7 @@ def interrupts_held() -> Iterator[None]:
     ... except KeyboardInterrupt:
     ...     print(kept)
     ['paid for']
+    >>> handler = signal.signal(signal.SIGINT, before)
     """
     is_main = threading.current_thread() is threading.main_thread()
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)] if is_main else []

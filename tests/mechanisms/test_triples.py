@@ -144,12 +144,14 @@ class CtrlC:
         self.at, self.reached, self.inside = at, 0, 0
 
     def __enter__(self):
-        self.before = sys.gettrace()
+        # A job in the background ignores it.
+        self.before = sys.gettrace(), signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.settrace(self._call)
         return self
 
     def __exit__(self, *_):
-        sys.settrace(self.before)
+        sys.settrace(self.before[0])
+        signal.signal(signal.SIGINT, self.before[1])
 
     def _call(self, frame, event, arg):
         if frame.f_code in {Triples.measured.__code__, Search._ask.__code__}:
