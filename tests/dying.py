@@ -108,6 +108,7 @@ def met(fault, rng, n_lines, seconds, *of_run):
     """Carry out a run that a fault meets; return whether it ended well."""
     children, event, before = [], None, lambda step: None
     if fault in {"SIGKILL", "SIGINT"}:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
         event = lambda: os.kill(os.getpid(), getattr(signal, fault))  # noqa: E731
     elif fault == "any moment":  # by a signal that ends the process, in compiled code too
         signal.setitimer(signal.ITIMER_REAL, rng.uniform(0, 2 * seconds))  # a child starts anew, and is slower
