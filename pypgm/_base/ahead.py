@@ -39,16 +39,16 @@ def ahead(
     if pool is None:
         yield from map(job, range(n))
         return
-    most, begun = n_threads + 1, 0
+    n_held, begun = n_threads + 1, 0
     waiting: deque[Future[T]] = deque()
     try:
         for i in range(n):
             try:
-                while begun < n and len(waiting) < (most if may_overlap() else min(most, 1)):
+                while begun < n and len(waiting) < (n_held if may_overlap() else min(n_held, 1)):
                     waiting.append(pool.submit(job, begun))
                     begun += 1
             except RuntimeError:  # no thread can start
-                most = 0
+                n_held = 0
             if waiting:
                 yield waiting.popleft().result()
             else:

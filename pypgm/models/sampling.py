@@ -308,9 +308,9 @@ def draw_records(
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     text = f"{rows} records of {len(domain)} attributes"
     check_fits(rows * (code_bytes(domain) + _RECORD_BYTES), None, text, "ask for fewer")
-    watch = clock or Clock()
-    sampler = _core.RecordSampler(rows, len(domain), seed, watch.n_threads)
+    sampler = _core.RecordSampler(rows, len(domain), seed)
     steps = steps_of(tree)
+    watch = clock or Clock()
     for i, (table, draws) in enumerate(zip(tables, steps, strict=True)):
         watch.tick(partial("{}/{} cliques of records".format, i, len(nodes)))
         for step in draws:

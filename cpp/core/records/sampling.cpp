@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "core/base/numbers.hpp"
-#include "core/base/threads.hpp"
 #include "core/records/controlled_rounding.hpp"
 #include "core/records/controlled_rounding_rows.hpp"
 
@@ -236,22 +235,16 @@ Codes codes_of(std::size_t size) {
   return std::vector<std::int32_t>();
 }
 
-/// Calls body(begin, end) for parts of so many records.
-template <class Body>
-void for_parts(std::size_t rows, int n_threads, const Body& body) {
-  constexpr std::size_t kPart = 1 << 15;
-  parallel_for((rows + kPart - 1) / kPart, threads_for(rows, n_threads),
-               [&](std::size_t part) { body(part * kPart, std::min(rows, (part + 1) * kPart)); });
-}
-
 template <class Code>
-void narrow(std::span<const std::uint32_t> value, std::span<Code> column) {
+void narrow(std::span<const std::uint32_t> value, std::vector<Code>& column) {
+  column.resize(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) column[i] = static_cast<Code>(value[i]);
 }
 
 /// Takes the innermost axis off each record's index of a joint value.
 template <class Code>
-void split_off(std::span<std::uint32_t> value, std::size_t size, std::span<Code> column) {
+void split_off(std::span<std::uint32_t> value, std::size_t size, std::vector<Code>& column) {
+  column.resize(value.size());
   const auto base = static_cast<std::uint32_t>(size);
   for (std::size_t i = 0; i < value.size(); ++i) {
     column[i] = static_cast<Code>(value[i] % base);
@@ -274,8 +267,8 @@ std::vector<std::int32_t> draw_counts(const SamplingStep& step, std::span<const 
   return table;
 }
 
-RecordSampler::RecordSampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed, int n_threads)
-    : rows_(rows), random_(seed), n_threads_(n_threads), columns_(n_attributes), drawn_(n_attributes, 0) {
+RecordSampler::RecordSampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed)
+    : rows_(rows), random_(seed), columns_(n_attributes), drawn_(n_attributes, 0) {
   assert(rows <= kMaxRecords);
 }
 
@@ -347,10 +340,8 @@ std::vector<std::uint32_t> RecordSampler::separator_values(const SamplingStep& s
     groups *= step.sizes[axis];
     const auto size = static_cast<std::uint32_t>(step.sizes[axis]);
     const auto append = [&](const auto& values) {
-      for_parts(rows_, n_threads_, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i)
-          group[i] = group[i] * size + static_cast<std::uint32_t>(values[i]);
-      });
+      for (std::size_t i = 0; i < rows_; ++i)
+        group[i] = group[i] * size + static_cast<std::uint32_t>(values[i]);
     };
     std::visit(append, columns_[step.attributes[axis]]);
   }
@@ -367,15 +358,9 @@ void RecordSampler::take(const SamplingStep& step, std::vector<std::uint32_t>& v
     const bool is_last = --left == 0;
     Codes& column = columns_[step.attributes[axis]];
     column = codes_of(step.sizes[axis]);
-    const auto fill = [&](auto& codes) {
-      codes.resize(values.size());
-      for_parts(values.size(), n_threads_, [&](std::size_t begin, std::size_t end) {
-        const auto some = std::span(values).subspan(begin, end - begin);
-        const auto taken = std::span(codes).subspan(begin, end - begin);
-        is_last ? narrow(some, taken) : split_off(some, step.sizes[axis], taken);
-      });
-    };
-    std::visit(fill, column);
+    std::visit(
+        [&](auto& codes) { is_last ? narrow(values, codes) : split_off(values, step.sizes[axis], codes); },
+        column);
     drawn_[step.attributes[axis]] = step.sizes[axis];
   }
 }

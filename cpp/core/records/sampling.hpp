@@ -43,13 +43,12 @@ std::vector<std::int32_t> draw_counts(const SamplingStep& step, std::span<const 
                                       std::size_t rows, std::uint64_t seed, const Watch& watch = {});
 
 /// Draws the columns of a table of records from conditional distributions by controlled rounding: the counts
-/// are the expected counts rounded at random, and which record gets which value is random. The records depend
-/// on the seed and the steps alone. Threads share what is done record by record, the shuffles are one
-/// thread's.
+/// are the expected counts rounded at random, and which record gets which value is random. One thread; the
+/// records depend on the seed and the steps alone.
 class RecordSampler {
  public:
   /// Requires rows <= kMaxRecords.
-  RecordSampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed, int n_threads = 1);
+  RecordSampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed);
 
   /// Draws the attributes of a table that are not in its separator, given the separator.
   ///
@@ -93,7 +92,6 @@ class RecordSampler {
 
   std::size_t rows_;
   Xoshiro random_;
-  int n_threads_;
   std::vector<Codes> columns_;
   std::vector<std::size_t> drawn_;  ///< size of each attribute that has been drawn, 0 of the others
 };
