@@ -9,4 +9,5 @@
 #include "core/plan/factored_tree.hpp"      // cliques kept as products of their factors
 #include "core/plan/junction_tree.hpp"      // junction trees and their offsets
 #include "core/plan/last_observed.hpp"      // the factored tree of the last evidence
+#include "core/plan/table_meeting.hpp"      // tables that meet in a clique, and in what order
 #include "core/plan/traversal.hpp"          // levels of a tree and passes over them

@@ -2,6 +2,7 @@
 // Synthetic records: sampling, controlled rounding, refinement. May include every other folder but noise.
 #include "core/records/controlled_rounding.hpp"       // unbiased controlled rounding of a table
 #include "core/records/controlled_rounding_rows.hpp"  // rows of a rounded table get their counts
+#include "core/records/count_sampling.hpp"            // counts of a table that records are drawn from
 #include "core/records/excess_tables.hpp"             // counts of records less their targets
 #include "core/records/joint_moves.hpp"               // values that records change together
 #include "core/records/raking.hpp"                    // weights of cells brought to given sums

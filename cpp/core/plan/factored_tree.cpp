@@ -2,180 +2,14 @@
 #include "core/plan/factored_tree.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cassert>
-#include <unordered_map>
 
 #include "core/base/numbers.hpp"
 #include "core/base/watch.hpp"
+#include "core/plan/table_meeting.hpp"
 
 namespace pypgm {
 
 namespace {
-
-constexpr std::size_t kLong = 8;   // values that fill the lanes of a loop
-constexpr std::size_t kMany = 32;  // tables of which not all pairs are compared
-
-/// The order of a table's axes: attributes of many values last, so that the innermost loops are long ones.
-/// Those of few values stay neighbours, and what neighbours share is one loop.
-void put_in_order(const JunctionTree& tree, Scope& scope) {
-  std::stable_partition(scope.begin(), scope.end(),
-                        [&](std::int32_t a) { return tree.sizes[at(a)] < kLong; });
-}
-
-/// The tables that meet in one clique, as bits over the attributes that have a choice there.
-class Meeting {
- public:
-  struct Table {
-    int value;
-    std::uint64_t bits;
-  };
-
-  Meeting(const JunctionTree& tree, const FactoredTree& factored, const TreeNode& node) {
-    attributes_.reserve(node.attributes.size());
-    for (const std::int32_t a : node.attributes) {
-      if (tree.sizes[at(a)] == 1 || factored.observed[at(a)] != 0) continue;
-      attributes_.push_back(a);
-    }
-    put_in_order(tree, attributes_);
-    sizes_ = sizes_of(tree.sizes, attributes_);
-    assert(sizes_.size() <= 64);
-    kept_ = bits_of(node.edge.separator);
-  }
-
-  void join(int value, const Scope& scope) { present_.push_back({value, bits_of(scope)}); }
-
-  /// Whether the table that came last has one cell as the first has; such a one is moved to the front.
-  bool single_cells() {
-    if (present_.back().bits != 0) return false;
-    if (present_.front().bits == 0) return present_.size() > 1;
-    std::swap(present_.front(), present_.back());
-    return false;
-  }
-
-  /// Of many tables, makes one of all over the same attributes: make(first, second, out) is their product.
-  template <class Make>
-  void multiply_equals(const Make& make) {
-    if (present_.size() <= kMany) return;
-    std::unordered_map<std::uint64_t, std::size_t> place;
-    std::vector<Table> distinct;
-    for (const Table& table : present_) {
-      const auto [found, is_new] = place.emplace(table.bits, distinct.size());
-      if (is_new) {
-        distinct.push_back(table);
-      } else {
-        Table& before = distinct[found->second];
-        before.value = make(before, table, table.bits);
-      }
-    }
-    present_ = std::move(distinct);
-  }
-
-  std::size_t present() const { return present_.size(); }
-  int only() const { return present_.front().value; }
-  bool finished() const { return present_.size() == 1 && (present_[0].bits & ~kept_) == 0; }
-
-  struct Pair {
-    std::size_t first = 0;
-    std::size_t second = 0;
-    std::uint64_t out = 0;
-  };
-
-  /// The two tables whose product, summed as far as it may be, adds the fewest cells to what they have: of
-  /// all pairs, or where they are many, of those with the smallest table.
-  Pair cheapest() const {
-    const std::size_t n = present_.size();
-    std::size_t smallest = 0;
-    for (std::size_t i = 1; i < n; ++i) {
-      if (cells(present_[i].bits) < cells(present_[smallest].bits)) smallest = i;
-    }
-    // An attribute two tables hold stays as long as a third one does.
-    std::uint64_t once = 0;
-    std::uint64_t twice = 0;
-    std::uint64_t often = kept_;
-    for (const Table& t : present_) {
-      often |= twice & t.bits;
-      twice |= once & t.bits;
-      once |= t.bits;
-    }
-    Pair best;
-    double least = 0;
-    double work = 0;
-    const auto consider = [&](std::size_t i, std::size_t j) {
-      const std::uint64_t both = present_[i].bits & present_[j].bits;
-      const std::uint64_t all = present_[i].bits | present_[j].bits;
-      // Held by others: at least three tables, or two of which this is not the pair.
-      const std::uint64_t out = all & (often | (twice & ~both));
-      const double score = cells(out) - cells(present_[i].bits) - cells(present_[j].bits);
-      const double products = cells(all);
-      if (best.second == 0 || score < least || (score == least && products < work)) {
-        best = {i, j, out};
-        least = score;
-        work = products;
-      }
-    };
-    for (std::size_t i = 0; i < n; ++i) {
-      if (n > kMany) {
-        if (i != smallest) consider(std::min(i, smallest), std::max(i, smallest));
-        continue;
-      }
-      for (std::size_t j = i + 1; j < n; ++j) consider(i, j);
-    }
-    return best;
-  }
-
-  /// The step that replaces a pair, or a single table and nothing, by what they make.
-  FactoredStep take(const Pair& pair, int out) {
-    const Table a = present_[pair.first];
-    const Table b = pair.second != pair.first ? present_[pair.second] : Table{-1, 0};
-    FactoredStep step = step_of(a, b, pair.out, out);
-    present_[pair.first] = {out, pair.out};
-    if (b.value >= 0) present_.erase(present_.begin() + static_cast<std::ptrdiff_t>(pair.second));
-    return step;
-  }
-
-  Pair alone() const { return {0, 0, present_[0].bits & kept_}; }
-
-  /// The step from two tables, or one (the second value is negative), to a value over some attributes.
-  FactoredStep step_of(const Table& a, const Table& b, std::uint64_t bits, int out) const {
-    return {a.value,
-            b.value,
-            out,
-            make_loops(sizes_, a.bits, b.bits, bits),
-            make_loops(sizes_, bits, b.bits, a.bits),
-            make_loops(sizes_, bits, a.bits, b.bits)};
-  }
-
-  Scope scope_of(std::uint64_t bits) const {
-    Scope scope;
-    scope.reserve(static_cast<std::size_t>(std::popcount(bits)));
-    for (; bits != 0; bits &= bits - 1)
-      scope.push_back(attributes_[static_cast<std::size_t>(std::countr_zero(bits))]);
-    return scope;
-  }
-
- private:
-  std::uint64_t bits_of(const Scope& scope) const {
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < attributes_.size(); ++i) {
-      if (std::find(scope.begin(), scope.end(), attributes_[i]) != scope.end()) bits |= std::uint64_t{1} << i;
-    }
-    return bits;
-  }
-
-  double cells(std::uint64_t bits) const {
-    double cells = 1;
-    for (; bits != 0; bits &= bits - 1) {
-      cells *= static_cast<double>(sizes_[static_cast<std::size_t>(std::countr_zero(bits))]);
-    }
-    return cells;
-  }
-
-  Scope attributes_;
-  std::vector<std::size_t> sizes_;
-  std::uint64_t kept_ = 0;
-  std::vector<Table> present_;
-};
 
 int add_value(const JunctionTree& tree, FactoredTree& factored, const Scope& scope) {
   Value value;
@@ -281,7 +115,7 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
     leave_if_abandoned();
     const TreeNode& node = tree.nodes[i];
-    Meeting meeting(tree, factored, node);
+    TableMeeting meeting(tree, factored.observed, node);
     const auto add_step = [&](FactoredStep step) {
       // The larger table comes first: the other one's derivative waits in the spare buffer.
       if (step.b >= 0 && factored.values[at(step.b)].cells > factored.values[at(step.a)].cells) {
@@ -291,7 +125,7 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
       }
       factored.steps.push_back(std::move(step));
     };
-    const auto combine = [&](const Meeting::Pair& pair) {
+    const auto combine = [&](const TableMeeting::Pair& pair) {
       const int out = add_value(tree, factored, meeting.scope_of(pair.out));
       add_step(meeting.take(pair, out));
     };

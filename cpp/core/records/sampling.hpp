@@ -9,6 +9,7 @@
 
 #include "core/base/watch.hpp"
 #include "core/base/xoshiro.hpp"
+#include "core/records/count_sampling.hpp"
 
 namespace pypgm {
 
@@ -18,29 +19,11 @@ inline constexpr std::size_t kMaxRecords = 0x7fffffff;
 /// Values of an attribute, one a record, in the smallest type that holds them all.
 using Codes = std::variant<std::vector<std::int8_t>, std::vector<std::int16_t>, std::vector<std::int32_t>>;
 
-/// One step of sampling: draw some attributes given attributes that have been drawn.
-struct SamplingStep {
-  std::span<const double> table;           ///< C order over the attributes: non-negative, finite positive sum
-  std::vector<std::size_t> attributes;     ///< column index of each axis
-  std::vector<std::size_t> sizes;          ///< entries of each axis
-  std::vector<std::uint8_t> in_separator;  ///< of each axis: 1 if it has been drawn
-  std::vector<std::uint8_t>
-      in_margin;  ///< of each axis: 1 if it belongs to the margin, whose counts are kept closest
-};
-
 /// A table of counts of records, as a list of its cells that are not 0.
 struct CountTable {
   std::span<const std::int64_t> cells;   ///< ascending: joint value of the separator * new values + new value
   std::span<const std::int32_t> counts;  ///< of each cell, > 0
 };
-
-/// The counts that RecordSampler::draw gives the cells of a table, without records: C order over its axes.
-///
-/// `present`: the records of each separator value, in C order, `rows` in all. The counts of a separator value
-/// sum to its records, and are as near to their expectations as those of RecordSampler::draw. Throws as that
-/// does. Returns zeros if abandoned.
-std::vector<std::int32_t> draw_counts(const SamplingStep& step, std::span<const std::int64_t> present,
-                                      std::size_t rows, std::uint64_t seed, const Watch& watch = {});
 
 /// Draws the columns of a table of records from conditional distributions by controlled rounding: the counts
 /// are the expected counts rounded at random, and which record gets which value is random. One thread; the
