@@ -245,7 +245,7 @@ def explanations(
     Warns
     -----
     TimeLimitWarning
-        If the time limit ended it.
+        If the time limit ended it and there are more explanations.
 
     Raises
     ------
@@ -298,10 +298,12 @@ def _best(
     while waiting:
         negative, _, values, within, first = heapq.heappop(waiting)
         best.append((values, -negative))
-        if len(best) == k or clock.tick(lambda: f"{len(best):,} of {k:,}"):
+        if len(best) == k:
             break
         fixed = dict(within)
         for i in range(first, len(free)):
+            if waiting and clock.tick(lambda: f"{len(best):,} of {k:,}"):  # others are known to be left
+                return best
             a = free[i]
             code = code_of(net.domain, a, values[a])
             allowed = fixed.get(a, np.zeros(net.domain.size(a))).copy()

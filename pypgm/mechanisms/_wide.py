@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from pypgm._base.interrupts import interrupts_held
 from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique, Domain
-from pypgm.errors import EstimateInterruptedWarning, warn_caller
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
 
     _Model = GraphicalModel | RegionGraphModel
+
+T = TypeVar("T")
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _SINGLES_SHARE = 0.1  # of rho, for single attributes before the number of records is known; also their least
@@ -199,10 +200,10 @@ def wide(
     of_targets = {pair: a for a in reversed(aims) for pair in weights if a in pair}
     wanted = _Wanted(weights, of_targets, ordered, within)
     answers = _measure_pairs(run, wanted, singles) if weights else _Answers()
-    if weights and not answers.searched:
+    if weights and not answers.searched and not run.is_interrupted:
         answers = _measure_sets_alone(run, wanted, singles, answers)
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
-        _measure_again(run, singles, run.table.ledger.remaining())
+        _kept(run, lambda: _measure_again(run, singles, run.table.ledger.remaining()))
     run.close()
     # 10. One estimate.
     start = independent(run, singles, alone=not answers.followed_sets and (answers.is_faint or not answers.followed))
@@ -210,6 +211,7 @@ def wide(
     model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
     if answers.followed_sets and not run.ended(model):
         model = with_sets(run, known, answers.followed_sets, model)
+    _mark_if_interrupted(run, model)
     return run.release(
         model, [*singles, *answers.pairs, *answers.sets], workload=workload, targets=targets or None, ordinal=ordinal
     )
@@ -326,7 +328,7 @@ def _in_halves(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasurement]) 
         return _Answers()
     start = independent(run, singles)
     spared = run.rho * Fraction(SEARCH_SHARE) if Search(run, start, ordered, within).can_tell else Fraction(0)
-    halves = measure_halves(run, aimed, start, ordered, _left(run) - spared)
+    halves = _kept(run, lambda: measure_halves(run, aimed, start, ordered, _left(run) - spared))
     return _Answers(halves, halves, is_faint=True)
 
 
@@ -352,15 +354,17 @@ def _measure_asked(
     worth = {pair: how.worth for pair, how in questions.items()}
     # 6. All at once; with all of the rest if there are too many pairs for a model.
     if len(questions) > MAX_PAIRS:
-        return _measure(run, chosen, worth, _left(run)), [], None
+        return _kept(run, lambda: _measure(run, chosen, worth, _left(run))), [], None
     most = of_search * float(_left(run))
-    pairs, triples = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK), list[LinearMeasurement]()
+    pairs = _kept(run, lambda: _measure(run, chosen, worth, _left(run) * _FIRST_LOOK))
+    triples: list[LinearMeasurement] = []
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
 
     def fit(sets: Sequence[LinearMeasurement], before: _Model | None = None) -> _Model:
         return run.fit([*known, *sets], start.model(run.domain) if before is None else before, _ROUGH_TIME)
 
     rough = model = fit([])
+    _mark_if_interrupted(run, rough)
     try:
         # 7. The resolutions that this model suggests.
         suggested = choices.suggested(rough)
@@ -376,8 +380,28 @@ def _measure_asked(
                 triples = _measure_triples(run, wanted, model, start, resolutions=chosen, worth=worth, beside=beside)
     except KeyboardInterrupt:
         mark_interrupted(rough)
-    pairs += _measure(run, chosen, worth, _left(run))
+    pairs = [*pairs, *_kept(run, lambda: _measure(run, chosen, worth, _left(run)))]
+    _mark_if_interrupted(run, rough)
     return pairs, triples, rough if run.ended(rough) else None
+
+
+def _kept(run: Run, measure: Callable[[], T]) -> T:
+    """Return the result of a measurement; Ctrl-C meanwhile is marked, and a second one raised: it is paid for."""
+    kept: list[T] = []
+    try:
+        with interrupts_held():
+            kept.append(measure())
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        run.is_interrupted = True
+    return kept[0]
+
+
+def _mark_if_interrupted(run: Run, model: _Model) -> None:
+    """Mark a model as the last one where Ctrl-C came while answers were on their way."""
+    if run.is_interrupted and not run.ended(model):
+        mark_interrupted(model)
 
 
 def _measure_triples(
@@ -411,8 +435,7 @@ def _measure_sets_alone(run: Run, wanted: _Wanted, singles: Sequence[LinearMeasu
                 None, (), [m.clique for m in known], lambda sets, _: run.fit([*known, *sets], start.model(run.domain))
             )
         except KeyboardInterrupt:
-            ended = "Ctrl-C ended the search for interactions: the release has what was measured by then"
-            warn_caller(ended, EstimateInterruptedWarning)
+            run.is_interrupted = True
     return answers._replace(sets=search.measured, followed_sets=search.followed)
 
 

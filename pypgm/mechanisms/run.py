@@ -225,6 +225,8 @@ class Run(Entry):
         Reason why the mechanism leaves out pairs, see `Release`.
     screen : PairScreen, optional
         Noisy distances of pairs from independence, which the release keeps.
+    is_interrupted : bool
+        Whether Ctrl-C came while an answer was measured, which is kept; the last model is to be marked.
 
     Raises
     ------
@@ -237,6 +239,7 @@ class Run(Entry):
 
     unmeasured: Unmeasured = "not asked"
     screen: PairScreen | None = None
+    is_interrupted = False
 
     def __init__(
         self,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -153,6 +155,25 @@ def test_explanations_that_take_long_end_with_the_most_probable_ones(capsys):
     for targets in (None, net.domain.attributes[0]):
         with pytest.raises(ValueError, match="time_limit"):
             explanations(net, 1, targets=targets, time_limit=-1.0)
+
+
+def test_the_time_limit_of_explanations_warns_only_where_more_are_left(monkeypatch):
+    """At whichever look at the clock time is over: the ones found are the most probable, and the last one is known."""
+    net = BayesianNetwork(
+        {"a": 2, "b": 2, "c": 2},
+        [("a", "b"), ("b", "c")],
+        {"a": [0.4, 0.6], **{x: [[1, 0], [0.25, 0.75]] for x in "bc"}},
+    )
+    whole = explanations(net, 8)
+    assert len(whole) == 4
+    monkeypatch.setattr("pypgm._base.clock.now", partial(next, itertools.count()))
+    for k, limit in itertools.product((1, 3, 4, 8), range(1, 40)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = explanations(net, k, time_limit=limit)
+        assert found == whole[: len(found)]
+        assert len(found) >= 1
+        assert [w.category for w in caught] == [TimeLimitWarning] * (len(found) < min(k, 4))
 
 
 def test_more_explanations_than_fit_are_refused_at_once():

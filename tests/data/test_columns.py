@@ -207,6 +207,36 @@ def test_no_value_of_a_bin_is_drawn_that_reads_as_null(made, nulls, within):
     assert column.encode(column.shown(codes, values))[0].tolist() == codes.tolist()
 
 
+MARKS = [(".", ","), (",", "."), (",", ""), (".", "'")]
+KINDS_WITH_TEXTS = {
+    "integer": lambda rng: (Integer, (-3000, 3999), {"width": int(rng.choice([5, 50, 1000]))}),
+    "real": lambda rng: (Real, (-2500.0, 1500.0), {"bins": 7, "decimals": int(rng.integers(3))}),
+    "doubles": lambda rng: (Real, (-2500.0, 1500.0), {"bins": 7}),
+    "month": lambda rng: (Date, ("1999-04-01", "2003-05-02"), {"resolution": "quarter", "format": "%m.%Y"}),
+    "year": lambda rng: (Date, ("1998-07-01", "2003-03-02"), {"resolution": "year", "format": "%Y-%m"}),
+}
+
+
+@pytest.mark.parametrize("name", KINDS_WITH_TEXTS)
+def test_no_value_of_a_bin_is_drawn_whose_text_is_that_of_a_null(name):
+    """Texts of nulls are those of values, with marks, or of days whose format has none."""
+    rng = np.random.default_rng(len(name))
+    for _ in range(12):
+        kind, bounds, how = KINDS_WITH_TEXTS[name](rng)
+        how |= {"within": str(rng.choice(["uniform", "tapered", "middle", "lower"]))}
+        if kind is not Date:
+            decimal, thousands = MARKS[rng.integers(len(MARKS))]
+            how |= {"decimal": decimal, "thousands": thousands, "prefix": str(rng.choice(["", "$"]))}
+            how |= {"minus": str(rng.choice(["-", "brackets"]))}
+        plain = kind(*bounds, **how)
+        codes = rng.integers(0, plain.n_values, 3)
+        column = kind(*bounds, null=list(dict.fromkeys(["?", *plain.texts(codes, rng)])), **how)
+        many = np.repeat(codes, 30)
+        values = column.drawn(many, rng)
+        assert column.encode(column.written(many, values))[0].tolist() == many.tolist()
+        assert column.encode(column.shown(many, values))[0].tolist() == many.tolist()
+
+
 def test_other_values_and_nulls_have_codes_of_their_own():
     age = Integer(0, 9, width=5, outside="other", null=["", "?"])
     assert age.labels == ("[0, 5)", "[5, 9]", "other", "")

@@ -326,6 +326,27 @@ def test_a_decoded_difference_is_encoded_as_it_was():
         assert again.columns[name].tolist() == records.columns[name].tolist()
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "null"),
+    [
+        (Integer(0, 90, width=10), {"low": 0, "high": 19, "width": 5}, ["99", "50", "51", "?"]),
+        (
+            Date("2000-01-01", "2003-12-31", "year"),
+            {"low": 0, "high": 60, "unit": "month", "edges": [6, 12], "format": "%Y-%m"},
+            ["2003-05", "?"],
+        ),
+    ],
+)
+def test_no_sum_with_a_difference_is_one_that_reads_as_null(first, second, null):
+    schema = Schema({"first": first, "second": Difference("first", **second, null=null)})
+    size = schema.domain.size("second")
+    records = schema.records({"first": np.arange(4000) % first.size, "second": np.arange(4000) // 100 % size})
+    again = schema.encode(schema.decode(records, rng=0))
+    assert again.columns["second"].tolist() == records.columns["second"].tolist()
+    texts = schema.cells(records.columns, np.random.default_rng(0))["second"].texts()
+    assert [text in null for text in texts] == (records.columns["second"] == size - 1).tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # those of the engine's own driver
 def test_engines_count_differences_alike():

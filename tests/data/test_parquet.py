@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -62,6 +63,21 @@ def test_a_table_comes_back(data, tmp_path):
     pypgm.write_table(plain, path)
     same(pypgm.read_table(path, plain.domain), plain)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["again.parquet", "table.parquet"]
+
+
+def test_neither_the_file_nor_a_second_copy_of_its_codes_is_held(tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    given = np.random.default_rng(0).integers(0, 250, 4_000_000).astype(np.uint8)
+    path = tmp_path / "many.parquet"
+    schema = pypgm.Schema({"n": Integer(0, 249)})
+    for some in (given[:100], given):
+        parquet.write_table(arrow.table({"n": some}), path, row_group_size=1 << 17)
+        tracemalloc.start()  # the first time it imports what it needs
+        codes = pypgm.read_table(path, schema).columns["n"]
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    np.testing.assert_array_equal(codes, given)
+    assert most < 1.25 * codes.nbytes + 2**21  # and a piece, as numbers of eight bytes
 
 
 def test_what_is_wrong_is_told(data, tmp_path):

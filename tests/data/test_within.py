@@ -130,6 +130,16 @@ def test_records_whose_bins_hold_no_values_together_are_drawn_again():
     assert ((values["a"] < values["b"]) & (values["b"] < values["c"])).all()
 
 
+def test_rules_hold_beside_values_that_read_as_null():
+    columns = {name: Real(0, 9, 1, decimals=2, decimal=",", null=["7", "6,05", "3"]) for name in "ab"}
+    schema = Schema(columns, rules=["a <= b", "b <= a"])
+    codes = {name: np.zeros(5_000, int) for name in "ab"}
+    cells = schema.cells(codes, np.random.default_rng(0))
+    assert (np.asarray(cells["a"].values) == cells["b"].values).all()
+    for name, column in columns.items():
+        assert not column.encode(cells[name].texts().tolist())[0].any()
+
+
 def test_equal_by_two_rules():
     schema = Schema({"a": Integer(0, 99, 50), "b": Integer(0, 99, 50)}, rules=["a <= b", "b <= a"])
     values = schema.decode(schema.records({name: np.zeros(300, int) for name in "ab"}), rng=0)

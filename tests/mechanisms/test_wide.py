@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import signal
 from fractions import Fraction
 
 import numpy as np
@@ -334,6 +335,41 @@ def test_ctrl_c_while_a_model_tells_what_to_ask_loses_nothing(monkeypatch):
         release = wide(SMALL, budget=Budget(rho=9), unsafe_seed=1)
     assert release.model.fit.status == "interrupted"
     assert release.ledger.spent() > Fraction(999, 1000) * 9
+
+
+@pytest.mark.parametrize(
+    ("rho", "how", "most_pairs"),
+    [(9, {}, 100), (9, {}, 1), ("1/100", {"targets": "x2"}, 100), ("1/10000", {}, 100)],
+    ids=["twice", "once", "halves", "attributes"],
+)
+def test_ctrl_c_while_the_last_answers_are_on_their_way_loses_none(monkeypatch, rho, how, most_pairs):
+    monkeypatch.setattr("pypgm.mechanisms._wide.MAX_PAIRS", most_pairs)
+    measured, asked, at = pypgm.privacy.PrivateTable.measure_many, [], [None]
+
+    def interrupted(*args, **kwargs):
+        answers = measured(*args, **kwargs)
+        asked.append(max(len(m.clique) for m in answers))
+        if len(asked) - 1 == at[0]:
+            signal.raise_signal(signal.SIGINT)
+        return answers
+
+    monkeypatch.setattr(pypgm.privacy.PrivateTable, "measure_many", interrupted)
+
+    def run():
+        asked.clear()
+        return wide(SMALL, budget=Budget(rho=rho), unsafe_seed=1, iterations=20, **how)
+
+    run()
+    order = list(asked)
+    paid = range(2, len(order)) if rho == 9 else [len(order) - 1]  # all but attributes, or the last
+    assert order[paid[0]] == (1 if rho == "1/10000" else 2)
+    for at[0] in paid:
+        with pytest.warns(pypgm.errors.EstimateInterruptedWarning):
+            release = run()
+        assert release.model.fit.status == "interrupted"
+        lines = [line for line in release.ledger.lines if line.what == "measure"]
+        assert len(lines) == len(release.measurements)
+        assert release.ledger.spent() > Fraction(99, 100) * Fraction(rho)
 
 
 def test_pairs_whose_contrasts_are_too_many_are_asked_as_they_are(monkeypatch):

@@ -255,28 +255,45 @@ class Binned(Column):
         """
         bins = np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1)
         values = self._values(bins, as_generator(rng))
-        return self._beside_nulls(values, bins) if self.null_places.size else values
+        return self._beside_nulls(values, bins)
 
     def _beside_nulls(self, values: NDArray[Any], bins: NDArray[np.int64]) -> NDArray[Any]:
         """Return values, each that reads as null replaced by the nearest one of its bin that does not."""
-        unit = self.per_unit or 1
-
-        def is_null(steps: NDArray[Any]) -> NDArray[np.bool_]:
-            return np.isin(steps / unit, self.null_places)  # 1.12, though 1.12 * 100 is not 112
-
-        steps = self.steps_of(values)
-        (places,) = np.nonzero(is_null(steps))
+        (places,) = np.nonzero(self.reads_as_null(values))
         if not places.size:
             return values
+        steps = self.steps_of(values)
         old = steps[places]
         first, last = (ends[bins[places]] for ends in self.ends())
         step = self._least_step if self.per_unit else np.spacing(np.abs(old))
-        new = old.copy()
-        for distance in range(self.null_places.size, 0, -1):
-            for moved in (old - distance * step, old + distance * step):
-                new = np.where((moved >= first) & (moved <= last) & ~is_null(moved), moved, new)
+        new, is_left = old.copy(), np.ones(len(old), dtype=bool)
+        for distance in range(1, len(self.null_texts) * max(1, self._null_run) + 1):
+            for moved in (old + distance * step, old - distance * step):
+                fits = is_left & (moved >= first) & (moved <= last)
+                fits[fits] = ~self.reads_as_null(self.of_steps(moved[fits]))
+                new[fits], is_left[fits] = moved[fits], False
+            if not is_left.any():
+                break
         steps[places] = new
         return self.of_steps(steps)
+
+    def reads_as_null(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which values are null by their place, or by the text that a file has for them."""
+        if not (self.null_places.size or self._null_run):
+            return np.zeros(len(values), dtype=bool)
+        steps = self.steps_of(values)
+        # 1.12 is a place, though 1.12 * 100 is not 112.
+        is_null = np.isin(steps / (self.per_unit or 1), self.null_places)
+        if self._null_run:
+            distinct, number = np.unique(steps, return_inverse=True)
+            texts = self._as_texts(self.of_steps(distinct))
+            is_null |= np.array([text.strip() in self.null_texts for text in texts], dtype=bool)[number]
+        return is_null
+
+    @property
+    @abstractmethod
+    def _null_run(self) -> int:
+        """Least steps in a row, at most, that have the text of one null, though not its place; 0 if none can have."""
 
     @property
     def _least_step(self) -> int:

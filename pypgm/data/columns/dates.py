@@ -118,6 +118,7 @@ Resolution = Literal["year", "quarter", "month", "week", "day", "hour", "minute"
 
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
 _UNITS = {"year": "Y", "quarter": "M", "month": "M", "day": "D", "hour": "h", "minute": "m", "second": "s"}
+_YEAR = 366  # days, at most
 _MONDAY = 3  # 1970-01-01 was a Thursday
 _STEPS = {1: "s", 10**3: "ms", 10**6: "us"}  # units of times, by their number in a second
 _CLOCK_DAY = datetime.datetime(1900, 1, 1)  # of a time of day alone
@@ -381,6 +382,16 @@ class Date(Binned):
     @property
     def _least_step(self) -> int:
         return 1 if self.spelling is None else max(1, self.spelling.step)
+
+    @cached_property
+    def _null_run(self) -> int:
+        """Days in a year if the format has none and a null is a text of it, such as 1999-05; else 0."""
+        if self.spelling is None or self.has_times or not self.null_places.size:
+            return 0
+        low, high = self._bounds
+        days = np.array([low, min(low + 1, high)])
+        texts = self._as_texts(self.of_steps(days))
+        return _YEAR * any(self._read(text) != day for text, day in zip(texts, days, strict=True))
 
     @property
     def _step(self) -> str:

@@ -20,6 +20,8 @@ from pypgm.data.columns.numbers import Integer, Real
 from pypgm.data.columns.values import Values
 from pypgm.domain import Label
 
+_DRAWS = 20  # of a difference, at most, whose value reads as null
+
 
 @dataclass(frozen=True)
 class Difference(Column):
@@ -195,19 +197,20 @@ class Difference(Column):
         return self._of_kinds(codes, kinds), None if problem is None else Misfit(problem.row, what)
 
     def cells(self, first: Cells, codes: NDArray[Any], rng: np.random.Generator) -> Cells:
-        """Return values at the differences of codes from the cells of the other column."""
+        """Return values at the differences of codes from the cells of the other column.
+
+        No value is one that a file reads as null, unless hardly any other is in the bin of its difference.
+        """
         first = on_line(first)
         assert isinstance(first.column, Binned)
-        column, spans = self.second(first.column), self.span.drawn(codes, rng)
-        starts = first.column.steps_of(np.asarray(first.values))
-        if first.column.has_dates:
-            whole, part = starts // first.column.per_unit, starts % first.column.per_unit
-            part = part * column.per_unit // first.column.per_unit
-            steps = self._after(whole, spans, first.column.has_times, rng) * column.per_unit + part
-        else:
-            unit = column.per_unit
-            steps = starts * (unit // first.column.per_unit)
-            steps += self.span.steps_of(spans) * (unit // self.span.per_unit)
+        column, starts = self.second(first.column), first.column.steps_of(np.asarray(first.values))
+        steps = self._steps(first.column, starts, column, codes, rng)
+        rows = np.flatnonzero((codes < self.n_values) & (first.codes < first.column.n_values))
+        for _ in range(_DRAWS):
+            rows = rows[column.reads_as_null(column.of_steps(steps[rows]))]
+            if not rows.size:
+                break
+            steps[rows] = self._steps(first.column, starts[rows], column, codes[rows], rng)
         second_codes = np.zeros(len(codes), dtype=np.int64)
         if column.other_code is not None:
             second_codes[codes == self.other_code] = column.other_code
@@ -216,6 +219,19 @@ class Difference(Column):
         for code, of_column in zip(self.null_codes, column.null_codes, strict=True):
             second_codes[codes == code] = of_column
         return Cells(column, second_codes, column.of_steps(steps))
+
+    def _steps(
+        self, first: Binned, starts: NDArray[Any], column: Binned, codes: NDArray[Any], rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """Return values of the second column at drawn differences, both columns' values in steps."""
+        spans = self.span.drawn(codes, rng)
+        if first.has_dates:
+            whole, part = starts // first.per_unit, starts % first.per_unit
+            part = part * column.per_unit // first.per_unit
+            return np.asarray(self._after(whole, spans, first.has_times, rng) * column.per_unit + part)
+        unit = column.per_unit
+        steps = starts * (unit // first.per_unit)
+        return np.asarray(steps + self.span.steps_of(spans) * (unit // self.span.per_unit))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of the column in a schema file."""

@@ -170,6 +170,12 @@ class Numeric(Binned):
                 place = len(WRITTEN) + sign
             raise UnreadableError if place is None else OtherMarksError(place) from None
 
+    @cached_property
+    def _null_run(self) -> int:
+        """1 if the text of a null, such as 1.005, is that of another number by the marks of the column; else 0."""
+        read = ((read_number(text), read_number(self.spelling.plain(text))) for text in self.null_texts)
+        return int(any(marked is not None and marked != plain for plain, marked in read))
+
     @abstractmethod
     def _plain_texts(self, values: NDArray[Any]) -> list[str]:
         """Return values as texts with decimal points."""

@@ -126,8 +126,7 @@ class _Group:
         fits = self.fitting(bounds)
         for name, column in self.columns.items():
             low, high = bounds[name]
-            most = np.maximum(low, high)
-            steps = rng.integers(low, most, endpoint=True) if column.per_unit else rng.uniform(low, most)
+            steps = _between(column, low, np.maximum(low, high), rng)
             bounds = self._narrowed(bounds | {name: [steps, np.where(fits, steps, high)]}, rows)
         return fits, {name: low for name, (low, _) in bounds.items()}
 
@@ -170,3 +169,16 @@ class _Group:
         steps -= sign * (sign * ((steps - sign) / unit) >= sign * places)  # as in `Real`, the quotient counts
         short = sign * (steps / unit)
         return steps + sign * ((short <= sign * places) if is_strict else (short < sign * places))
+
+
+def _between(column: Binned, low: NDArray[Any], high: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """Return steps between bounds, again where they read as null, as long as that does not take long."""
+    steps: NDArray[Any] = np.zeros(len(low), low.dtype)
+    rows = np.arange(len(low))
+    for _ in range(_DRAWS):
+        least, most = low[rows], high[rows]
+        steps[rows] = rng.integers(least, most, endpoint=True) if column.per_unit else rng.uniform(least, most)
+        rows = rows[column.reads_as_null(column.of_steps(steps[rows]))]
+        if not rows.size:
+            break
+    return steps

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from pypgm.data.columns.column import Encoder, Misfit, Readable
 from pypgm.data.columns.numbers import Numeric
 from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.encoding import Growing
 from pypgm.data.sources.files import MAX_FIELD, check_encoding, open_text
 
 _MIN_BYTES = 1 << 20  # bytes of a file that take as long to read as Arrow takes to import
@@ -70,7 +71,7 @@ def arrow_codes(
     by_name = {name: number for number, name in enumerate(header)}
     numbers = {name: by_name[name] for name in columns}
     encoders = {name: column.encoder() for name, column in columns.items()}
-    parts = {name: [np.empty(0, column.dtype)] for name, column in columns.items()}
+    all_codes = Growing(columns)
     held: dict[str, list[str]] = {name: [] for name in texts}
     with open_text(path) as file:
         n_before = dialect.header_lines
@@ -88,13 +89,13 @@ def arrow_codes(
                 codes, problem = _codes(distinct, columns[name], encoders[name])
                 if problem is not None:
                     return None
-                parts[name].append(codes[places])
+                all_codes.append(name, codes[places])
                 if name in held:
                     given = distinct.to_pylist()
                     held[name].extend(map(given.__getitem__, places.tolist()))
     for name, fields in held.items():
         texts[name].extend(fields)
-    return {name: np.concatenate(done) for name, done in parts.items()}
+    return all_codes.whole()
 
 
 def _is_suited(path: str | os.PathLike[str], dialect: Dialect) -> bool:

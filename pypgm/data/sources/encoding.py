@@ -21,6 +21,7 @@ from pypgm.data.schema.person import KeyColumn
 from pypgm.data.sources.frames import Frame, as_columns
 from pypgm.domain import Domain, Label, check_domain, listed
 
+_SPARE = 8  # a part of so many of an array's memory is spare, at most, while it grows
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -77,6 +78,42 @@ def _encoded(
     problems += [problem.of(name, first) for name, (_, problem) in results.items() if problem is not None]
     refuse(what, problems)
     return {name: codes for name, (codes, _) in results.items()}
+
+
+class Growing:
+    """Codes of columns that are read in pieces, without a second copy of all pieces while they are joined.
+
+    Parameters
+    ----------
+    columns : mapping of str to Readable
+
+    Examples
+    --------
+    >>> from pypgm.data import Integer
+    >>> codes = Growing({"age": Integer(0, 99)})
+    >>> for piece in ([3, 1], [2]):
+    ...     codes.append("age", np.array(piece, np.uint8))
+    >>> codes.whole()
+    {'age': array([3, 1, 2], dtype=uint8)}
+    """
+
+    def __init__(self, columns: Mapping[str, Readable]) -> None:
+        self._buffers = {name: np.empty(0, column.dtype) for name, column in columns.items()}
+        self._lengths = dict.fromkeys(columns, 0)
+
+    def append(self, name: str, piece: NDArray[Any]) -> None:
+        """Append a piece of a column's codes."""
+        buffer, start = self._buffers[name], self._lengths[name]
+        end = self._lengths[name] = start + len(piece)
+        if end > len(buffer):
+            buffer.resize(max(end, len(buffer) + len(buffer) // _SPARE), refcheck=False)
+        buffer[start:end] = piece
+
+    def whole(self) -> dict[str, NDArray[Any]]:
+        """Return all codes; no more can be appended then."""
+        for name, buffer in self._buffers.items():
+            buffer.resize(self._lengths[name], refcheck=False)
+        return self._buffers
 
 
 def name_problems(

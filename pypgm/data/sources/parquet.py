@@ -78,7 +78,7 @@ class _Parquet:
     def __init__(self, source: BinaryIO, name: str) -> None:
         parquet = imported("pyarrow.parquet", "Parquet", "parquet")
         self._name = name
-        self._file: Any = self.step(lambda: parquet.ParquetFile(source))
+        self._file: Any = self.step(lambda: parquet.ParquetFile(source, pre_buffer=False))  # else all of it is held
         self.names: list[str] = self.step(lambda: list(self._file.schema_arrow.names))
         if any("\0" in name for name in self.names):  # by which columns are not found
             raise self._damaged()

@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.schema.schema import Schema
-from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
+from pypgm.data.sources.encoding import Growing, encoded_pieces, name_problems, refuse
 from pypgm.data.sources.files import replacing
 from pypgm.data.sources.frames import imported
 from pypgm.data.sources.parquet import ROWS
@@ -22,9 +21,11 @@ def codes_in_pieces(source: Source, schema: Schema, *, ignore_extra: bool = Fals
     """Return the codes of the columns of a table that is read in pieces, and the keys of persons."""
     columns = schema.reading
     check_columns(source, schema, ignore_extra=ignore_extra)
-    parts = list(encoded_pieces(columns, source.pieces(list(columns), ROWS), source.name))
-    codes = {n: np.concatenate([np.empty(0, c.dtype), *(part[n] for part in parts)]) for n, c in columns.items()}
-    return schema.combined(codes, source.name)
+    codes = Growing(columns)
+    for piece in encoded_pieces(columns, source.pieces(list(columns), ROWS), source.name):
+        for name, some in piece.items():
+            codes.append(name, some)
+    return schema.combined(codes.whole(), source.name)
 
 
 def check_columns(source: Source, schema: Schema, *, ignore_extra: bool) -> list[str]:

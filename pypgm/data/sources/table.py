@@ -25,7 +25,7 @@ from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_schema
 from pypgm.data.sources.arrow_csv import arrow_codes
 from pypgm.data.sources.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions, marked, respelling
-from pypgm.data.sources.encoding import name_problems, problems_error, refuse
+from pypgm.data.sources.encoding import Growing, name_problems, problems_error, refuse
 from pypgm.data.sources.files import (
     NO_TEXT,
     check_encoding,
@@ -127,7 +127,7 @@ def read_source(
     """Return the codes of a table that is read record by record, and the values of its open columns, all checked."""
     if isinstance(source, FileList):
         parts = [read_source(file, schema, ignore_extra=ignore_extra) for file in source.files]
-        codes = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
+        codes = {name: np.concatenate([part.pop(name) for part, _ in parts]) for name in [*parts[0][0]]}
         return codes, {name: joined([part[name] for _, part in parts]) for name in schema.open}
     if isinstance(source, CsvFile):
         codes, texts = read_open_table(
@@ -394,7 +394,7 @@ def _read_columns(
     places = {name: place for place, name in reversed([*enumerate(header)])}  # the first of each name
     alike = {id(column): column.encoder() for column in columns.values()}  # equal texts are looked up once
     encoders = {name: alike[id(column)] for name, column in columns.items() if name in places}
-    parts = {name: [np.empty(0, dtype=column.dtype)] for name, column in columns.items()}
+    all_codes = Growing(columns)
     pools: dict[str, dict[str, str]] = {name: {} for name in texts}  # equal texts are one object
     first_row = 1
     for chunk, problem in csv_chunks(rows, len(header), _CHUNK):
@@ -402,7 +402,7 @@ def _read_columns(
         for name, encode in list(encoders.items()) if chunk else ():
             given = fields[places[name]]
             codes, wrong = encode(given)
-            parts[name].append(codes)
+            all_codes.append(name, codes)
             if name in texts:
                 texts[name].extend(map(pools[name].setdefault, given, given))
             if wrong is not None:
@@ -412,7 +412,7 @@ def _read_columns(
         if problem:
             problems.append(problem)
             break
-    return {name: np.concatenate(done) for name, done in parts.items()}, problems
+    return all_codes.whole(), problems
 
 
 def _header_problems(
