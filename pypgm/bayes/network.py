@@ -372,12 +372,15 @@ class BayesianNetwork(RowAnswers):
         """
         if oracle != "exact":
             return dict(self.approximation(evidence, oracle=oracle).marginals)
+        check_evidence(evidence)
+        self.domain.indices(tuple(evidence or ()))
+        tables: dict[str, NDArray[np.float64]] = {}
         try:
-            tables = self._whole.answers.marginals(evidence, n_threads=n_threads)
+            for part in self._divided(evidence or ()):
+                tables |= part.answers.marginals(evidence, n_threads=n_threads)
         except ModelTooLargeError:  # each attribute alone may depend on few others
-            apart = {a: self.query(a, evidence).datavector() for a in reversed(self._order)}  # a part too large first
-            tables = {a: apart[a] for a in self.domain}
-        return {a: Factor.over(domain, cells) for domain, (a, cells) in zip(self._singles, tables.items(), strict=True)}
+            tables = {a: self.query(a, evidence).datavector() for a in reversed(self._order)}  # a part too large first
+        return {a: Factor.over(domain, tables[a]) for domain, a in zip(self._singles, self.domain, strict=True)}
 
     def query(
         self,

@@ -17,7 +17,7 @@ from scipy import stats
 
 import pypgm
 from pypgm import Dataset, Domain, Factor, ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.bayes import BayesianNetwork
+from pypgm.bayes import BayesianNetwork, parts
 from pypgm.bayes.batch import posteriors
 from pypgm.bayes.checks import NetworkError
 from pypgm.bayes.sampling import draw_rows
@@ -267,6 +267,52 @@ def test_answers_do_not_depend_on_what_is_left_out(net, data):
     found = net.query(targets, evidence)
     for attribute in targets:
         np.testing.assert_allclose(found.project(attribute).values, whole[attribute].values, rtol=0, atol=1e-11)
+
+
+@given(networks(), st.data())
+def test_marginals_do_not_depend_on_how_a_network_is_divided(net, data):
+    evidence, likelihoods = data.draw(evidence_on(net.domain))
+    table = weighted(net, joint(net), likelihoods)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "_BYTES_PLANNED", 0)  # to plan is worth everything
+        divided = net._divided(evidence)
+        assert {a for part in divided for a in part.domain} == set(net.domain)
+        assert all({*evidence} <= {*part.domain} for part in divided)
+        if table.sum() == 0:
+            with pytest.raises(ImpossibleEvidenceError):
+                net.marginals(evidence)
+            return
+        for attribute, factor in net.marginals(evidence).items():
+            np.testing.assert_allclose(factor.values, onto(net, table, [attribute]) / table.sum(), **CLOSE)
+
+
+def pairs_of_roots(n_roots, size):
+    """Return a network in which every two roots have a child."""
+    rng = np.random.default_rng(0)
+    roots = [f"r{i}" for i in range(n_roots)]
+    parents = {f"c{a}{b}": (a, b) for a, b in itertools.combinations(roots, 2)}
+    domain = Domain(dict.fromkeys([*roots, *parents], size))
+    shapes = {a: domain.sizes(parents.get(a, ())) for a in domain}
+    return BayesianNetwork(domain, parents, {a: rng.dirichlet(np.ones(size), shape) for a, shape in shapes.items()})
+
+
+@pytest.mark.parametrize(("n_roots", "size"), [(8, 8), (20, 10)])
+def test_marginals_take_no_tree_of_children_that_are_unknown(n_roots, size):
+    net = pairs_of_roots(n_roots, size)
+    for evidence in ({}, {"r0": 1}, {"cr0r1": 2}):
+        divided = net._divided(evidence)
+        assert sum(part.tree_bytes for part in divided) < 0.2 * min(net._whole.tree_bytes, 1e9)
+        found = net.marginals(evidence)
+        assert list(found) == list(net.domain)
+        for attribute in ("r0", "r2", "cr0r2", f"cr1r{n_roots - 1}"):
+            np.testing.assert_allclose(found[attribute].values, net.query(attribute, evidence).values, **CLOSE)
+
+
+def test_a_network_is_divided_once_for_all_values_of_the_same_attributes(monkeypatch):
+    net = pairs_of_roots(8, 8)
+    net.marginals({"r0": 1})
+    monkeypatch.setattr(pypgm._core, "JunctionTree", None)
+    assert net.marginals({"r0": 2})["r0"].values.tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
 
 
 def test_a_query_answers_where_the_whole_tree_does_not_fit():
