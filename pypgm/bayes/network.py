@@ -376,8 +376,8 @@ class BayesianNetwork(RowAnswers):
         self.domain.indices(tuple(evidence or ()))
         tables: dict[str, NDArray[np.float64]] = {}
         try:
-            for part in self._divided(evidence or ()):
-                tables |= part.answers.marginals(evidence, n_threads=n_threads)
+            for answers in self._divided(evidence or ()):
+                tables |= answers.marginals(evidence, n_threads=n_threads)
         except ModelTooLargeError:  # each attribute alone may depend on few others
             tables = {a: self.query(a, evidence).datavector() for a in reversed(self._order)}  # a part too large first
         return {a: Factor.over(domain, tables[a]) for domain, a in zip(self._singles, self.domain, strict=True)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from pypgm._base.clock import Clock
 from pypgm.bayes.batch import Posteriors, posteriors, posteriors_by
 from pypgm.bayes.conditional_tables import ConditionalTables, relevant
+from pypgm.bayes.division import divided
 from pypgm.bayes.structure import Structure
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label, as_clique, listed
@@ -28,7 +28,6 @@ from pypgm.inference.conditioned import keep
 from pypgm.inference.oracles import Answers, Oracle
 
 _CELLS_AT_ONCE = 1 << 14  # of a tree that is passed in the time in which a dozen attributes are drawn by tables
-_BYTES_PLANNED = 40_000  # of a tree that is passed in the time in which an attribute is planned: 15 us
 
 _T = TypeVar("_T", bound="EditedTables")
 
@@ -197,14 +196,6 @@ class Part:
         return Answers(self.potentials)
 
     @cached_property
-    def tree_bytes(self) -> float:
-        """What the junction tree takes; inf where it does not fit."""
-        try:
-            return self.answers.tree.cost.bytes
-        except ModelTooLargeError:
-            return math.inf
-
-    @cached_property
     def eliminations(self) -> dict[tuple[object, ...], Elimination]:
         """Plans of answers, by targets and known attributes."""
         return {}
@@ -243,7 +234,7 @@ class PlannedTables(EditedTables):
         return {}
 
     @cached_property
-    def _divisions(self) -> dict[frozenset[str], list[Part]]:
+    def _divisions(self) -> dict[frozenset[str], list[Answers]]:
         return {}
 
     @cached_property
@@ -282,42 +273,16 @@ class PlannedTables(EditedTables):
     def _part_of(self, attributes: frozenset[str]) -> Part:
         if len(attributes) == len(self.domain):
             return self._whole
-        return self._parts.get(attributes) or keep(self._parts, attributes, self._made(attributes))
+        part = self._parts.get(attributes)
+        if part is None:
+            names = [a for a in self.domain if a in attributes]
+            part = Part(self.domain.project(names), [self._distributions[a] for a in names])
+            keep(self._parts, attributes, part)
+        return part
 
-    def _made(self, attributes: Collection[str]) -> Part:
-        names = [a for a in self.domain if a in attributes]
-        return Part(self.domain.project(names), [self._distributions[a] for a in names])
-
-    def _divided(self, known: Collection[str]) -> list[Part]:
-        """Return parts in which every attribute is answered, given what is known: one, or several that take less.
-
-        A part is that of some attributes without children, of their ancestors and of those of what is known. It may be
-        halved for as long as to plan all further parts takes less than to pass its tree once.
-        """
+    def _divided(self, known: Collection[str]) -> list[Answers]:
+        """Return answers that hold every attribute, given what is known; made once for all its values."""
         pattern = frozenset(known)
-        return self._divisions.get(pattern) or keep(self._divisions, pattern, self._division(pattern))
-
-    def _division(self, known: frozenset[str]) -> list[Part]:
-        always = relevant(known, self.parents)
-        with_children = {p for parents in self.parents.values() for p in parents}
-        last = [a for a in self.domain if a not in with_children and a not in always]
-        # Every part would have what is known and its ancestors.
-        if _is_plannable(self._whole, last) and (
-            not known or 2 * self._made(always).tree_bytes < self._whole.tree_bytes
-        ):
-            return self._halved(self._whole, last, known)
-        return [self._whole]
-
-    def _halved(self, part: Part, last: Sequence[str], known: frozenset[str]) -> list[Part]:
-        if not _is_plannable(part, last):
-            return [part]
-        middle = len(last) // 2
-        halves: list[Part] = []
-        for some in (last[:middle], last[middle:]):
-            halves += self._halved(self._made(relevant((*some, *known), self.parents)), some, known)
-        return halves if sum(half.tree_bytes for half in halves) < part.tree_bytes else [part]
-
-
-def _is_plannable(part: Part, last: Sequence[str]) -> bool:
-    """Return whether halving a part down to single attributes takes less than to pass its tree."""
-    return len(last) > 1 and part.tree_bytes > _BYTES_PLANNED * len(part.domain) * len(last).bit_length()
+        return self._divisions.get(pattern) or keep(
+            self._divisions, pattern, divided(self._whole.answers, self.parents, pattern)
+        )
