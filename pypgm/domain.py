@@ -22,10 +22,13 @@ _MAX_VALUES = 1 << 1000  # of an attribute; Python may not even write larger num
 
 def as_clique(attributes: str | Iterable[str]) -> Clique:
     """Return attribute names as a tuple; a single name stands for a clique of one, a mapping for none."""
-    if isinstance(attributes, Mapping) or not isinstance(attributes, Iterable):
+    if type(attributes) is tuple:
+        clique = attributes
+    elif isinstance(attributes, Mapping) or not isinstance(attributes, Iterable):
         hint = "; what is known of attributes is evidence=" if isinstance(attributes, Mapping) else ""
         raise TypeError(f"a clique needs an attribute or a sequence of attributes, got {attributes!r}{hint}")
-    clique = (attributes,) if isinstance(attributes, str) else tuple(attributes)
+    else:
+        clique = (attributes,) if isinstance(attributes, str) else tuple(attributes)
     try:
         hash(clique)
     except TypeError:

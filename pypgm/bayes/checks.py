@@ -181,9 +181,19 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: Any) -> Fa
         hint = f"; sums over the first axis do: the values of {child!r} are the last axis here" if turned else ""
         what = f"probabilities of {child!r}{where} must sum to 1 within {_SUM_TOLERANCE:g}, got {total}"
         raise NetworkError(child, what + hint)
-    values = np.ascontiguousarray(values).reshape(-1)
-    values.flags.writeable = False
-    return Factor.over(domain.project(scope), values)
+    return _read_only(domain.project(scope), values)
+
+
+def divided(table: Factor) -> Factor:
+    """Return a conditional table whose rows are divided by their sums."""
+    values = table.values
+    return _read_only(table.domain, values / values.sum(axis=-1, keepdims=True))
+
+
+def _read_only(domain: Domain, values: NDArray[np.float64]) -> Factor:
+    cells = np.ascontiguousarray(values).reshape(-1)
+    cells.flags.writeable = False
+    return Factor.over(domain, cells)
 
 
 def _other_layout(values: NDArray[np.float64], shape: tuple[int, ...]) -> str:

@@ -222,9 +222,9 @@ class DynamicNetwork(Shown):
         return self._step if t else self.first
 
     def _logs(self, t: int) -> list[Factor]:
-        net = self._net(t)
+        tables = self._net(t)._distributions
         with np.errstate(divide="ignore"):
-            return [Factor(net.tables[a].domain, np.log(net.tables[a].values)) for a in self.domain]
+            return [Factor(tables[a].domain, np.log(tables[a].values)) for a in self.domain]
 
     def _known(self, evidence: Evidence | None) -> list[Factor]:
         return [Factor(self.domain.part([i]), logs) for i, logs in log_likelihoods(self.domain, evidence)]

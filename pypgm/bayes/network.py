@@ -123,7 +123,7 @@ class RowAnswers(PlannedTables):
         >>> net.predict({"grass": ["wet", None, "dry"]})
         {'rain': array(['yes', 'no', 'no'], dtype=object)}
         """
-        answers, _ = self._posteriors(frame, targets, impossible, oracle)
+        answers = self._posteriors(frame, targets, impossible, oracle)
         columns = {}
         for target, table in answers.probabilities.items():
             codes = np.where(np.isnan(table[:, 0]), -1, table.argmax(axis=1))
@@ -167,7 +167,7 @@ class RowAnswers(PlannedTables):
         ValueError
             If a column or target is not an attribute, or a value does not belong to its attribute.
         """
-        answers, _ = self._posteriors(frame, targets, impossible, oracle)
+        answers = self._posteriors(frame, targets, impossible, oracle)
         return Probabilities(answers.probabilities, self.domain, getattr(frame, "index", None))
 
     def log_likelihood(self, frame: Frame, *, oracle: Oracle = "exact") -> NDArray[np.float64]:
@@ -184,12 +184,11 @@ class RowAnswers(PlannedTables):
         -------
         ndarray of float64, shape (n_rows,)
         """
-        answers, part = self._posteriors(frame, (), "nan", oracle)
-        return answers.log_evidence - (part.log_total if oracle == "exact" else sum(part.log_totals) / 2)
+        return self._posteriors(frame, (), "nan", oracle).log_evidence
 
     def _posteriors(
         self, frame: Frame, targets: str | Iterable[str] | None, impossible: str, oracle: Oracle
-    ) -> tuple[Posteriors, Part]:
+    ) -> Posteriors:
         check_choice("impossible", impossible, ("raise", "nan"))
         wanted = None if targets is None else as_clique(targets)
         self.domain.indices(wanted or ())
@@ -200,13 +199,12 @@ class RowAnswers(PlannedTables):
                 raise ValueError("every attribute has a column: name the targets, or fill missing values with `impute`")
         elif wanted and not columns and column_names(frame):
             raise ValueError("every column is a target, so nothing is known; `impute` fills missing values")
-        part = self._part((*wanted, *columns))
-        answers = part.posteriors(columns, n_rows, wanted, oracle)
+        answers = self._part((*wanted, *columns)).posteriors(columns, n_rows, wanted, oracle)
         bad = np.flatnonzero(answers.log_evidence == -np.inf)
         if bad.size and impossible == "raise":
             what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
             raise ImpossibleEvidenceError(f"{what}; impossible='nan' answers the others")
-        return answers, part
+        return answers
 
 
 _Columns = dict[str, "NDArray[np.intp]"]
@@ -299,8 +297,8 @@ def _possible(net: _Network, columns: _Columns, targets: list[str]) -> Posterior
 class BayesianNetwork(RowAnswers):
     r"""The distribution :math:`p(x) \propto \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`, immutable.
 
-    Tables are used as given: rows that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a note,
-    and answers are normalised at the end.
+    Rows that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a note: `tables` and files keep
+    them as given, answers divide them by their sums.
 
     Parameters
     ----------
@@ -374,12 +372,15 @@ class BayesianNetwork(RowAnswers):
         """
         if oracle != "exact":
             return dict(self.approximation(evidence, oracle=oracle).marginals)
+        check_evidence(evidence)
+        self.domain.indices(tuple(evidence or ()))
+        tables: dict[str, NDArray[np.float64]] = {}
         try:
-            tables = self._whole.answers.marginals(evidence, n_threads=n_threads)
+            for answers in self._divided(evidence or ()):
+                tables |= answers.marginals(evidence, n_threads=n_threads)
         except ModelTooLargeError:  # each attribute alone may depend on few others
-            apart = {a: self.query(a, evidence).datavector() for a in reversed(self._order)}  # a part too large first
-            tables = {a: apart[a] for a in self.domain}
-        return {a: Factor.over(domain, cells) for domain, (a, cells) in zip(self._singles, tables.items(), strict=True)}
+            tables = {a: self.query(a, evidence).datavector() for a in reversed(self._order)}  # a part too large first
+        return {a: Factor.over(domain, tables[a]) for domain, a in zip(self._singles, self.domain, strict=True)}
 
     def query(
         self,
@@ -425,7 +426,7 @@ class BayesianNetwork(RowAnswers):
                 return part.marginal(clique, evidence, max_bytes)
         elif oracle == "exact":
             return part.marginal(clique, evidence, max_bytes)
-        return part.approximation(oracle, evidence, clique, max_bytes=max_bytes).joint(clique)
+        return part.answers.by(oracle, evidence, clique, max_bytes=max_bytes).joint(clique)
 
     def map(
         self,
@@ -483,7 +484,7 @@ class BayesianNetwork(RowAnswers):
         self.domain.indices(wanted)
         if set(wanted) == set(self.domain):
             likeliest, log_weight = self._whole.answers.map_by(oracle, evidence)
-            return {a: likeliest[a] for a in wanted}, log_weight - self._whole.log_total
+            return {a: likeliest[a] for a in wanted}, log_weight
         # Attributes known for certain take no space in the table.
         known = {i: v for i, v in log_likelihoods(self.domain, evidence) if np.count_nonzero(v > -np.inf) == 1}
         codes = {self.domain.attributes[i]: int(v.argmax()) for i, v in known.items()}
@@ -509,8 +510,6 @@ class BayesianNetwork(RowAnswers):
         """Draw independent records: each attribute given its parents.
 
         With evidence, the attributes that it depends on are drawn first, down a junction tree.
-
-        Rows that do not sum to 1 exactly are treated as if they did.
 
         Parameters
         ----------
@@ -631,11 +630,11 @@ class BayesianNetwork(RowAnswers):
         part = self._part(evidence)
         if oracle == "auto":
             with suppress(ModelTooLargeError):
-                return part.answers.log_partition(evidence) - part.log_total
+                return part.answers.log_partition(evidence)
         elif oracle == "exact":
-            return part.answers.log_partition(evidence) - part.log_total
+            return part.answers.log_partition(evidence)
         try:
-            return part.approximation(oracle, evidence).log_z
+            return part.answers.by(oracle, evidence).log_z
         except ImpossibleEvidenceError:
             return -np.inf
 
@@ -686,4 +685,4 @@ class BayesianNetwork(RowAnswers):
         >>> found.marginals["a"].values.round(1), round(float(np.exp(found.log_z)), 2)
         (array([0.1, 0.9]), 0.45)
         """
-        return self._whole.approximation(oracle, evidence, max_bytes=max_bytes)
+        return self._whole.answers.by(oracle, evidence, max_bytes=max_bytes)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pypgm._base.clock import Clock
 from pypgm.bayes.batch import Posteriors, posteriors, posteriors_by
 from pypgm.bayes.conditional_tables import ConditionalTables, relevant
+from pypgm.bayes.division import divided
 from pypgm.bayes.structure import Structure
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, Label, as_clique, listed
@@ -24,7 +25,7 @@ from pypgm.graphs import JunctionTree
 from pypgm.graphs.evidence import Evidence, codes_of
 from pypgm.inference._variable_elimination import Elimination, Given
 from pypgm.inference.conditioned import keep
-from pypgm.inference.oracles import Answers, Approximation, Oracle
+from pypgm.inference.oracles import Answers, Oracle
 
 _CELLS_AT_ONCE = 1 << 14  # of a tree that is passed in the time in which a dozen attributes are drawn by tables
 
@@ -178,14 +179,11 @@ class Part:
     domain : Domain
         The attributes.
     tables : sequence of Factor
-        One for each attribute, over it and its parents.
-    rows_sum_to_one : bool
-        Whether all rows sum to 1, but for rounding.
+        One for each attribute, over it and its parents; rows sum to 1.
     """
 
     domain: Domain
     tables: Sequence[Factor]
-    rows_sum_to_one: bool
 
     @cached_property
     def potentials(self) -> CliqueVector:
@@ -212,21 +210,6 @@ class Part:
             keep(self.eliminations, key, plan)
         return plan.marginal(given, 1.0, Clock(), max_bytes)
 
-    def approximation(
-        self, oracle: Oracle, evidence: Evidence | None, clique: Clique | None = None, *, max_bytes: float | None = None
-    ) -> Approximation:
-        """Return the answers by an oracle, log Z being that of the evidence less that of the part."""
-        result = self.answers.by(oracle, evidence, clique, max_bytes=max_bytes)
-        least, most = self.log_totals
-        low, high = result.log_z_interval
-        interval = low - most, high - least
-        return replace(
-            result,
-            log_z=result.log_z - (least + most) / 2,
-            log_z_bound=result.log_z_bound - least,
-            log_z_interval=interval,
-        )
-
     def posteriors(
         self, columns: Mapping[str, NDArray[np.intp]], n_rows: int, targets: Clique, oracle: Oracle
     ) -> Posteriors:
@@ -238,30 +221,20 @@ class Part:
             return posteriors(self.domain, self.tables, columns, n_rows, targets)
         return posteriors_by(lambda evidence: self.answers.by(oracle, evidence), self.domain, columns, n_rows, targets)
 
-    @cached_property
-    def log_totals(self) -> tuple[float, float]:
-        """Bounds of `log_total`: where no tree fits, by the sums of the rows, which are 1 but for printed digits."""
-        try:
-            return self.log_total, self.log_total
-        except ModelTooLargeError:
-            sums = [table.values.sum(axis=-1) for table in self.tables]
-            return float(sum(np.log(s.min()) for s in sums)), float(sum(np.log(s.max()) for s in sums))
-
-    @cached_property
-    def log_total(self) -> float:
-        """Natural log of the sum of the product of the tables: 0 but for printed digits."""
-        return 0.0 if self.rows_sum_to_one else self.answers.log_partition()
-
 
 class PlannedTables(EditedTables):
     """A network with the plans of its answers; see `BayesianNetwork`."""
 
     @cached_property
     def _whole(self) -> Part:
-        return Part(self.domain, list(self.tables.values()), not self._inexact)
+        return Part(self.domain, list(self._distributions.values()))
 
     @cached_property
     def _parts(self) -> dict[frozenset[str], Part]:
+        return {}
+
+    @cached_property
+    def _divisions(self) -> dict[frozenset[str], list[Answers]]:
         return {}
 
     @cached_property
@@ -270,7 +243,7 @@ class PlannedTables(EditedTables):
 
     @property
     def potentials(self) -> CliqueVector:
-        """Natural logs of the tables, one clique for each attribute in the order of the domain."""
+        """Natural logs of the tables, whose rows sum to 1; one clique for each attribute in the order of the domain."""
         return self._whole.potentials
 
     @property
@@ -287,14 +260,13 @@ class PlannedTables(EditedTables):
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.
 
-        Attributes without a descendant that is a target or known are summed out first; if their rows sum to 1, the sum
-        is 1 and they are left out. If not, they stay, with all their ancestors.
+        Attributes without a descendant that is a target or known are left out: their rows sum to 1.
         """
         names = tuple(attributes)
         part = self._parts_asked.get(names)
         if part is None:
             self.domain.indices(tuple(dict.fromkeys(names)))
-            part = self._part_of(relevant([*names, *self._inexact], self.parents))
+            part = self._part_of(relevant(names, self.parents))
             keep(self._parts_asked, names, part)
         return part
 
@@ -304,6 +276,13 @@ class PlannedTables(EditedTables):
         part = self._parts.get(attributes)
         if part is None:
             names = [a for a in self.domain if a in attributes]
-            part = Part(self.domain.project(names), [self.tables[a] for a in names], not self._inexact)
+            part = Part(self.domain.project(names), [self._distributions[a] for a in names])
             keep(self._parts, attributes, part)
         return part
+
+    def _divided(self, known: Collection[str]) -> list[Answers]:
+        """Return answers that hold every attribute, given what is known; made once for all its values."""
+        pattern = frozenset(known)
+        return self._divisions.get(pattern) or keep(
+            self._divisions, pattern, divided(self._whole.answers, self.parents, pattern)
+        )

@@ -204,7 +204,7 @@ def sensitivity(
     share = np.exp(both - before)
     of_query, of_evidence = (_derivatives(net, logs, before) for logs in ({**known, **wanted}, known))
     slopes = {}
-    for a, table in net.tables.items():
+    for a, table in net._distributions.items():
         theta = table.values
         free = of_query[a] - share * of_evidence[a]  # each probability on its own
         others = (theta * free).sum(axis=-1, keepdims=True) - theta * free
@@ -372,7 +372,7 @@ def _derivatives(
         return net.tree.marginals(potentials, 1.0, evidence) * float(np.exp(log - level))
 
     whole = families(net.potentials)
-    for i, (a, table) in enumerate(net.tables.items()):
+    for i, (a, table) in enumerate(net._distributions.items()):
         theta, summed = table.values, whole
         if (theta == 0).any():  # without its table the family's marginal is the derivative
             cells = net.potentials.values.copy()

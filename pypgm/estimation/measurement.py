@@ -161,10 +161,11 @@ class LinearMeasurement(Shown):
     ) -> LinearMeasurement:
         """Return the same queries with the same noise, answered by other values, perhaps on another clique."""
         other = object.__new__(LinearMeasurement)  # nothing of it needs to be checked again
-        for name in self.__slots__:
-            object.__setattr__(other, name, getattr(self, name))
-        object.__setattr__(other, "values", values)
-        object.__setattr__(other, "clique", self.clique if clique is None else clique)
+        put = object.__setattr__
+        put(other, "values", values)
+        put(other, "clique", self.clique if clique is None else clique)
+        for name in self.__slots__[2:]:
+            put(other, name, getattr(self, name))
         return other
 
     def checked(self, domain: Domain) -> LinearMeasurement:

@@ -93,7 +93,8 @@ def trusted_many(
     given = list(cliques)
     wanted = [None] * len(given) if queries is None else list(queries)
     shares = [Fraction(1)] * len(given) if weights is None else _exact(weights)
-    if not len(wanted) == len(shares) == len(given) >= 1 or min(shares) <= 0:
+    distinct = {id(share): share for share in shares}.values()
+    if not len(wanted) == len(shares) == len(given) >= 1 or min(distinct) <= 0:
         needed = f"{len(given)} cliques need as many queries and weights above 0"
         raise ValueError(f"{needed}, and at least one of each")
     known: dict[tuple[int, int], LinearQuery] = {}  # copies that nobody else holds, one for each query
