@@ -26,15 +26,12 @@ from pypgm.errors import warn_caller
 from pypgm.estimation.pair_screen import PairScreen
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
-from pypgm.files.record_parts import write_parts
 from pypgm.files.record_table import RecordTable
 from pypgm.files.stored_measurements import packed_measurements, unpacked_measurements
 from pypgm.files.stored_model import in_module, message_of, model_of_archive
 from pypgm.intervals.counts import errors_of_counts
-from pypgm.intervals.frames import Frames
 from pypgm.intervals.heavy_bins import heavy_columns, moving_bins
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
-from pypgm.intervals.known import ReleaseErrors
 from pypgm.intervals.reading import IGNORED, Statistic, alone, check_named, ignores_table, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.estimated_again import (
@@ -72,6 +69,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.files.stored_model import ReleasedModel
     from pypgm.graphs.evidence import Evidence
+    from pypgm.intervals.known import ReleaseErrors
     from pypgm.models import GraphicalModel, RegionGraphModel
 
 __all__ = ["ModelRelease", "Release", "load"]
@@ -393,6 +391,8 @@ class Release(Released[Model_co]):
         if target == "population" and self.privacy.weight:
             known = "the sampling error of a weighted survey depends on its design, which no release knows"
             raise ValueError(f'{known}: target needs "records"')
+        from pypgm.intervals.frames import Frames
+
         model = self._with_errors(())
         checked = Statistic(statistic)
         frames = Frames(model.domain, self.schema, self.layout)
@@ -442,6 +442,8 @@ class Release(Released[Model_co]):
     @property
     def _known(self) -> ReleaseErrors:
         """Errors of the release, computed when first needed."""
+        from pypgm.intervals.known import ReleaseErrors
+
         if not self._kept:
             ordinal = self.options.get("ordinal") if self.schema is None else self.schema.ordinal
             if ordinal is None:  # numbers
@@ -709,6 +711,8 @@ class Release(Released[Model_co]):
         self._check_place(path)
         given = self._read(evidence)
         if parts is not None:
+            from pypgm.files.record_parts import write_parts
+
             write_parts(self, path, rows, rng, evidence=given, parts=parts, part=part, processes=processes)
         elif part is None and processes == 1:
             RecordTable.of(self, rows, rng, given).write(path)

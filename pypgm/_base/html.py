@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import math
 from collections.abc import Iterable, Sequence
@@ -61,6 +60,13 @@ def text(value: object) -> Markup:
         return Markup(_number(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return Markup(f"{value:,}" if abs(value) < 10**15 else f"{value:.6g}" if abs(value) < 10**300 else "huge")
+    return _safe(value)
+
+
+def _safe(value: object) -> Markup:
+    """Return a text that shows as it is, in attributes of elements too."""
+    import html
+
     return Markup(html.escape(escaped(value)))
 
 
@@ -82,7 +88,7 @@ def element(tag: str, *content: object, style: str = "", **attributes: str) -> M
     '<b>a &lt; b</b>'
     """
     named = {**({"style": style} if style else {}), **attributes}
-    settings = "".join(f' {name.rstrip("_")}="{html.escape(escaped(value))}"' for name, value in named.items())
+    settings = "".join(f' {name.rstrip("_")}="{_safe(value)}"' for name, value in named.items())
     return Markup(f"<{tag}{settings}>{''.join(map(text, content))}</{tag}>")
 
 

@@ -11,6 +11,8 @@ from pypgm.jobs.stopping import UNHANDLED, WORDS, quit_at_once
 
 __all__ = ["main"]
 
+_YOUNG = 10_000  # new objects between two searches for garbage: five times as many as by default, as little is found
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Import the command and run it, see `pypgm.cli.command.main`; a signal before it listens gives one line too."""
@@ -27,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         if argv is None:
             gc.freeze()
+            gc.set_threshold(_YOUNG)
             gc.enable()
         return command.main(argv)
     finally:

@@ -176,7 +176,8 @@ def _paid(arguments: argparse.Namespace, schema: Schema | OpenSchema, job: Job) 
         stop_if_interrupted(release)
         with STOPPING.held():
             kept = place.keep(release, partial(job.keep, release))
-        arguments.steps.step("kept", release=str(kept), digest=release.digest)
+        if arguments.log is not None:  # the digest takes time
+            arguments.steps.step("kept", release=str(kept), digest=release.digest)
     return release, kept
 
 

@@ -3,6 +3,8 @@
 No record is read: this is post-processing of noisy answers, and costs no privacy.
 """
 
-from pypgm.intervals.interval import Interval
+from __future__ import annotations
 
-__all__ = ["Interval"]
+from pypgm._base.lazy import attached
+
+_HOMES, __all__, __getattr__, __dir__ = attached(__name__)

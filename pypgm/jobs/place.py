@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,6 +118,8 @@ class Place:
 
     def _elsewhere(self, packed: bytes, release: Release, entered: Callable[[Path], None]) -> str:
         """Keep a release in another place, and return the message."""
+        import tempfile
+
         price = budget_text(release.ledger.budget)
         for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
             path = folder / f"{self.path.stem}-{os.urandom(4).hex()}.pgm"

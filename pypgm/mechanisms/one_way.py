@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,22 +48,24 @@ def smoothed(counts: Array, stddev: float) -> Array:
     """Return noisy counts with the Haar coefficients along their codes shrunk, averaged over shifts.
 
     Coefficients of each level are shrunk to their posterior means under a mixture of zero and a normal distribution,
-    fitted to that level: hardly at all where neighbouring codes have nothing in common. Ends are reflected.
+    fitted to that level: hardly at all where neighbouring codes have nothing in common. Ends are reflected. Each row of
+    counts is smoothed by itself.
     """
-    n = counts.size
+    n = counts.shape[-1]
     if n < 4:
         return counts
     length = 1 << int(np.ceil(np.log2(n + _SHIFTS)))
-    there_and_back = np.concatenate([counts, counts[::-1]])
+    there_and_back = np.concatenate([counts, counts[..., ::-1]], axis=-1).reshape(-1, 2 * n)
     before = _SHIFTS // (2 * n) + 1  # periods of the reflected counts
     long = np.tile(there_and_back, before + 1 + length // (2 * n) + 1)
-    first = 2 * n * before
-    at_once, shifted = max(1, _MOST_FITTED // length), []
-    for start in range(0, _SHIFTS, at_once):
-        some = range(start, min(start + at_once, _SHIFTS))
-        rows = _haar(np.stack([long[first - k : first - k + length] for k in some]), stddev)
-        shifted += [row[k : k + n] for k, row in zip(some, rows, strict=True)]
-    return np.asarray(np.mean(shifted, axis=0))
+    first, mean = 2 * n * before, np.zeros((len(long), n))
+    shifted = itertools.product(range(len(long)), range(_SHIFTS))
+    while some := list(itertools.islice(shifted, max(1, _MOST_FITTED // length))):
+        rows = _haar(np.stack([long[i, first - k : first - k + length] for i, k in some]), stddev)
+        for (i, k), row in zip(some, rows, strict=True):
+            mean[i] += row[k : k + n]
+    mean /= _SHIFTS
+    return mean.reshape(counts.shape)
 
 
 def _haar(signals: Array, stddev: float) -> Array:
@@ -81,7 +85,7 @@ def _shrunk(details: Array, stddev: float) -> Array:
     half_squares = 0.5 * np.square(details / stddev)
     variances = 1 + np.square(_SIGNALS)
     values, times = _grouped(half_squares)
-    fits = (np.logaddexp(*_logs(values[:, None, None], _RATES, variances)) * times).sum(axis=-1) - _PENALTY
+    fits = (_log_densities(values[:, None, None], variances) * times).sum(axis=-1) - _PENALTY
     signal, rate = np.unravel_index(fits.reshape(len(fits), -1).argmax(axis=1), fits.shape[1:])
     variance = variances[signal, 0]
     zero, normal = _logs(half_squares, _RATES[rate], variance)
@@ -95,6 +99,15 @@ def _logs(half_squares: Array, rates: Array, variances: Array) -> tuple[Array, A
     with np.errstate(divide="ignore"):
         zero = np.log1p(-rates) - half_squares  # -inf at rate 1
     return zero, np.log(rates) - 0.5 * np.log(variances) - half_squares / variances
+
+
+def _log_densities(half_squares: Array, variances: Array) -> Array:
+    """Return the log-densities of the mixture at all rates, as many exponentials as there are variances.
+
+    The wider part is factored out: its share is never 0, and what is left of the narrower one is at most 1.
+    """
+    zero = np.exp(-half_squares * (1 - 1 / variances))
+    return np.asarray(np.log((1 - _RATES) * zero + _RATES / np.sqrt(variances)) - half_squares / variances)
 
 
 def _grouped(half_squares: Array) -> tuple[Array, Array | float]:
@@ -196,7 +209,8 @@ class Independent:
             return 0.0
         rng, shares, stddev = as_generator(_SEED), self.shares[attribute], self.stddevs[attribute]
         noise = stddev * rng.standard_normal((_AGAIN, shares.size))  # of released numbers: it protects nobody
-        again = [_denoised(self.total * shares + n, stddev, self.total) for n in noise]
+        counts = self.total * shares + noise
+        again = map(partial(_kept, stddev=stddev, total=self.total), counts, smoothed(counts, stddev))
         return float(np.mean([0.5 * np.abs(a - shares).sum() for a in again]))
 
     def model(self, domain: Domain) -> GraphicalModel:
@@ -248,6 +262,11 @@ def _stand_out(noisy: Collection[tuple[Array, float]]) -> bool:
 
 def _denoised(counts: Array, stddev: float, total: float) -> Array:
     """Return the share of the records of each value of an attribute."""
-    kept = 0.5 * (nearest(counts, total) + nearest(smoothed(counts, stddev), total))
+    return _kept(counts, smoothed(counts, stddev), stddev, total)
+
+
+def _kept(counts: Array, smooth: Array, stddev: float, total: float) -> Array:
+    """Return shares of the records from noisy counts and from smoothed ones."""
+    kept = 0.5 * (nearest(counts, total) + nearest(smooth, total))
     kept = np.maximum(kept, _FLOOR * stddev)
     return np.asarray(kept / kept.sum())

@@ -26,7 +26,6 @@ from pypgm.estimation.steps import Pace
 from pypgm.estimation.total import check_range, total_of_answers
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
-from pypgm.inference.conditioned import ExactAnswers
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
 from pypgm.models.request import Prior, Request
@@ -244,6 +243,8 @@ def _pace(model: EstimatedModel) -> Pace | None:
 
 def _log_shares(potentials: CliqueVector) -> dict[str, NDArray[np.float64]]:
     """Return the natural logs of the probabilities of each attribute's values."""
+    from pypgm.inference.conditioned import ExactAnswers
+
     with np.errstate(divide="ignore"):  # of structural zeros
         return {a: np.log(shares) for a, shares in ExactAnswers(potentials).marginals().items()}
 

@@ -29,7 +29,6 @@ from pypgm.files.stored_model import Stored, fields_of
 from pypgm.graphs.evidence import LastEvidence
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.folding import Folding
-from pypgm.inference.oracles import Answers, Oracle
 from pypgm.inference.region_index import Cliques, RegionIndex, maximal
 from pypgm.models.estimated_again import ERROR_DEFAULTS, STANDARD_ERROR_DEFAULTS, ErrorOptions, simulated
 from pypgm.models.expected_error import Basis, basis, expected_errors, hiding_noise, standard_errors
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.fit import Fit
     from pypgm.estimation.steps import Validated
     from pypgm.graphs.evidence import Evidence
+    from pypgm.inference.oracles import Answers, Oracle
     from pypgm.models.estimated_model import EstimatedModel
     from pypgm.models.marginal import Method
     from pypgm.models.recipe import Recipe
@@ -359,6 +359,8 @@ class Model(Shown, Stored, Generic[Table]):
         ModelTooLargeError
             If the oracle is "exact" and a junction tree of the regions does not fit.
         """
+        from pypgm.inference.oracles import Oracle
+
         check_choice("oracle", oracle, get_args(Oracle))
         if oracle in {"exact", "auto"}:
             try:
@@ -858,6 +860,8 @@ class Model(Shown, Stored, Generic[Table]):
 
     @cached_property
     def _by_oracles(self) -> Answers:
+        from pypgm.inference.oracles import Answers
+
         return Answers(self._log_weights)
 
     @property

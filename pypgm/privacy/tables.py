@@ -28,7 +28,6 @@ from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.settling import settle
 from pypgm.queries import Neighbours
 
 if TYPE_CHECKING:
@@ -196,6 +195,8 @@ def prepared(
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:
+        from pypgm.privacy.settling import settle
+
         with reserved(call.get("account"), budget, _released_name(learner)) as run:
             table, ledger = held.pop(), Ledger(budget)
             if run is not None:

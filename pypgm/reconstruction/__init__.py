@@ -6,24 +6,6 @@ Each function takes a domain and measurements, and returns an object with ``proj
 
 from __future__ import annotations
 
-from pypgm.reconstruction.consistency import Views, priview
-from pypgm.reconstruction.full_table import FullTable, LocalTables, least_squares, local_least_squares
-from pypgm.reconstruction.mixture import ProductMixture, relaxed_projection
-from pypgm.reconstruction.residuals import Residuals, residual_least_squares
-from pypgm.reconstruction.weighted_records import reweight
-from pypgm.reconstruction.weights import multiplicative_weights
+from pypgm._base.lazy import attached
 
-__all__ = [
-    "FullTable",
-    "LocalTables",
-    "ProductMixture",
-    "Residuals",
-    "Views",
-    "least_squares",
-    "local_least_squares",
-    "multiplicative_weights",
-    "priview",
-    "relaxed_projection",
-    "residual_least_squares",
-    "reweight",
-]
+_HOMES, __all__, __getattr__, __dir__ = attached(__name__)

@@ -150,7 +150,7 @@ def test_each_form_is_read_in_pieces_and_releases_what_memory_does(form, tmp_pat
 
 
 def test_what_fits_is_read_whole(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(opened, "in_pieces", None)
+    monkeypatch.setattr("pypgm.data.sources.streamed.in_pieces", None)
     pypgm.synthesize(in_files(tmp_path), FIELDS, **BUDGET, progress=True)
     assert "in pieces" not in capsys.readouterr().err
 

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import random
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from pypgm.data import Dataset, read_domain, read_table, write_table
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.schema.evidence import codes_of_text
+from pypgm.data.sources.dialect import Dialect
 from pypgm.data.sources.files import MAX_FIELD, csv_rows, replacing, replacing_text, write_rows
 from pypgm.domain import Domain
 
@@ -277,3 +279,21 @@ def test_only_rows_with_line_breaks_in_them_keep_those():
     file = io.StringIO(newline="")
     write_rows(file, [["1", "a\r\nb"], ["2", "c"]])
     assert file.getvalue() == '1,"a\r\nb"\n2,c\n'
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", " "])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_rows_are_written_as_the_module_csv_writes_them(delimiter, line_end, width):
+    fields = ["", "a", "b c", '"', "1,5", "x;y", "t\tt", "é", "a\nb", "a\rb", "a\r\nb", 7, None, 0.5, "'", "\0", "\x85"]
+    choose = random.Random(width).choices
+    for n_fields in (4, len(fields)):  # few of them, without a reason for quotes
+        for _ in range(40):
+            rows = [choose(fields[:n_fields], k=width) for _ in range(3)]
+            file, wanted = io.StringIO(newline=""), io.StringIO(newline="")
+            write_rows(file, rows, Dialect(delimiter=delimiter), line_end=line_end)
+            for row in rows:
+                line = io.StringIO(newline="")
+                csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(row)
+                wanted.write(line.getvalue()[:-2] + line_end)
+            assert file.getvalue() == wanted.getvalue()

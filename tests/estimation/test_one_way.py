@@ -56,6 +56,21 @@ def test_all_shifts_are_smoothed_at_once_as_one_by_one(monkeypatch):
     assert rows[7:] == [1] * 8 * 7
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 85, 5000])
+def test_each_row_is_smoothed_by_itself(n):
+    noisy = 1000.0 / np.arange(1, n + 1) + np.random.default_rng(0).normal(0, 30, (3, n))
+    np.testing.assert_array_equal(smoothed(noisy, 30.0), [smoothed(row, 30.0) for row in noisy])
+
+
+@pytest.mark.parametrize("half_squares", [0.0, 1e-9, 3.0, 700.0, 1e6, 1e12])
+def test_densities_of_the_mixture_are_those_of_its_parts(half_squares):
+    variances = 1 + np.square(one_way._SIGNALS)
+    with np.errstate(all="raise", under="ignore"):
+        found = one_way._log_densities(np.array([half_squares]), variances)
+    wanted = np.logaddexp(*one_way._logs(np.array([half_squares]), one_way._RATES, variances))
+    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-14)
+
+
 def test_two_or_three_values_are_not_smoothed():
     np.testing.assert_array_equal(smoothed(np.array([3.0, 1.0, 9.0]), 5.0), [3.0, 1.0, 9.0])
 

@@ -224,7 +224,7 @@ def test_what_is_wrong_is_said_before_anything_is_read():
 
 
 def test_a_record_that_does_not_fit_is_found_before_open_columns_are_paid_for(monkeypatch):
-    monkeypatch.setattr("pypgm.privacy.tables.settle", lambda *_, **__: pytest.fail("paid"))
+    monkeypatch.setattr("pypgm.privacy.settling.settle", lambda *_, **__: pytest.fail("paid"))
     table = people(30)
     table["age"][7] = 100
     with pytest.raises(ValueError, match="column 'age', row 7"):

@@ -431,7 +431,7 @@ def test_no_frame_of_a_traceback_holds_the_table_of_an_open_schema(run, schema, 
         return found
 
     if schema is OPEN:
-        monkeypatch.setattr("pypgm.privacy.tables.settle", broken_once_settled)
+        monkeypatch.setattr("pypgm.privacy.settling.settle", broken_once_settled)
     else:
         monkeypatch.setattr(Ledger, "charge", refuse)
     source, more = as_pandas(tmp_path), {"mechanism": "mst"} if run is pypgm.synthesize else {}

@@ -121,6 +121,6 @@ OPEN = OpenSchema({"age": QuantileBins(Integer(0, 99), 3, share="1/4"), "sex": [
 def test_options_are_refused_before_open_columns_are_paid_for(options, error, neighbours, monkeypatch):
     raw = {"age": [20, 60] * 50, "sex": ["F", "M"] * 50}
     assert pypgm.synthesize(raw, OPEN, epsilon=1, delta=1e-9, neighbours=neighbours).ledger.lines
-    monkeypatch.setattr("pypgm.privacy.tables.settle", lambda *_, **__: pytest.fail("charged"))
+    monkeypatch.setattr("pypgm.privacy.settling.settle", lambda *_, **__: pytest.fail("charged"))
     with pytest.raises(error):
         pypgm.synthesize(raw, OPEN, epsilon=1, delta=1e-9, neighbours=neighbours, **options)

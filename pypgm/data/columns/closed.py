@@ -284,10 +284,12 @@ class Codes(Closed):
         return np.array([0, self.n_values - 1, *range(self.n_values, self.size)]), None
 
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
-        """Return the codes, and the text of nulls."""
+        """Return the texts of the codes, each made once, and those of nulls."""
         if values is not None:
             return super().written(codes, values)
-        return self._or([kind.text for kind in self.null_kinds], codes)
+        few = self.size <= len(codes)
+        distinct, places = (np.arange(self.size), codes) if few else np.unique(codes, return_inverse=True)
+        return taken([*map(str, self._or([kind.text for kind in self.null_kinds], distinct))], places)
 
     def of_family(self, codes: NDArray[Any], values: NDArray[Any] | None, family: str) -> NDArray[Any] | None:
         """Return texts of the codes for types of texts."""

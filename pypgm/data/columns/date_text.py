@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime
 import re
 from collections.abc import Callable
@@ -91,6 +90,8 @@ class DateFormat:
     """
 
     def __init__(self, form: str) -> None:
+        import calendar  # and the names of the locale
+
         self.form = form
         self.tokens = tokens_of(form)
         names = [token.name for token in self.tokens if token.name]

@@ -14,8 +14,6 @@ from pypgm._base.terminal import escaped
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.made import Made
 from pypgm.data.columns.open_columns import OpenColumn
-from pypgm.data.draft.text import schema_text
-from pypgm.data.draft.warnings import explained, meaning
 from pypgm.data.schema.one_of import Member, OneOf, members_of
 from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
@@ -63,7 +61,7 @@ class Declaration(Shown):
         self.warning = str(warning)
         noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
         self.warning_texts = {name: str(text) for given in noted for name, text in given.items()}
-        self.notes = {name: meaning(text) for name, text in self.warning_texts.items()}
+        self.notes = _notes(self.warning_texts) if self.warning_texts else {}
         self.proposals = dict(proposals or {})
         every_rule = [Comparison(rule) if isinstance(rule, str) else rule for rule in rules]
         self.rules = tuple(rule for rule in every_rule if not isinstance(rule, OneOf))
@@ -204,6 +202,9 @@ class Declaration(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
+        from pypgm.data.draft.text import schema_text
+        from pypgm.data.draft.warnings import explained
+
         given = self.to_dict() | ({"warning": self.warning} if self.warning else {})
         for name in self.warned:
             given["columns"][name]["warning"] = self.warning_texts.get(name, given["columns"][name]["warning"])
@@ -234,3 +235,10 @@ class Declaration(Shown):
         kinds |= {name: column.kind for name, column in self.made.items() if name in unread}
         columns = listed([f"{escaped(name)}: {what}" for name, what in kinds.items()], 12)
         return f"{type(self).__name__}({columns})"
+
+
+def _notes(warnings: Mapping[str, str]) -> dict[str, str]:
+    """Return the meaning of each warning of a draft."""
+    from pypgm.data.draft.warnings import meaning
+
+    return {name: meaning(text) for name, text in warnings.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
@@ -289,6 +288,8 @@ class Selection:
     def _divide(self) -> None:
         """Write the records that are held to the files of their persons."""
         if not self._files:
+            import tempfile
+
             new = tempfile.SpooledTemporaryFile
             self._files = [self._stack.enter_context(new(_HELD)) for _ in range(_PARTS)]
         records = np.concatenate([*self._pieces, np.empty(0, _COMPARED)])

@@ -240,6 +240,9 @@ def write_rows(
     options: dict[str, Any] = {**dialect.csv_options, "quoting": quoting, "lineterminator": "\r\n"}
     left = iter(rows)
     while some := list(islice(left, _ROWS)):
+        if not in_quotes and (plain := _without_quotes(some, dialect.delimiter, line_end)) is not None:
+            file.write(plain)
+            continue
         text = io.StringIO(newline="")
         csv.writer(text, **options).writerows(some)
         whole = text.getvalue()
@@ -247,6 +250,22 @@ def write_rows(
             file.write(whole.replace("\r\n", line_end))
         else:  # a field has a line break, which stays as it is
             csv.writer(_Lines(file, line_end), **options).writerows(some)
+
+
+def _without_quotes(rows: Sequence[Iterable[object]], delimiter: str, line_end: str) -> str | None:
+    """Return rows of texts as a CSV file has them; None if a field needs quotes, or may."""
+    try:
+        lengths = {len(cast("Sequence[str]", row)) for row in rows}
+        n_fields = min(lengths) if len(lengths) == 1 else 0
+        if n_fields < 2:  # a row of one empty field has quotes
+            return None
+        whole = "\n".join(map(delimiter.join, cast("Sequence[Sequence[str]]", rows)))
+    except TypeError:  # a row that can be read only once, or a field of another type
+        return None
+    as_many = whole.count(delimiter) == len(rows) * (n_fields - 1) and whole.count("\n") == len(rows) - 1
+    if not as_many or '"' in whole or "\r" in whole:
+        return None
+    return (whole if line_end == "\n" else whole.replace("\n", line_end)) + line_end
 
 
 def write_header(file: TextIO, names: Sequence[str], dialect: Dialect = COMMAS, line_end: str = "\n") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,9 @@ from pypgm.data.sources.counted_table import ForeignTable
 from pypgm.data.sources.dictionaries import ordered_dictionaries
 from pypgm.data.sources.duckdb_file import opened_table
 from pypgm.data.sources.encoding import encoded
-from pypgm.data.sources.engine import EngineTable
-from pypgm.data.sources.engine_values import EngineValues
 from pypgm.data.sources.frames import as_columns, collected
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.objects import CONTAINERS, NESTED, are_of, is_nested
-from pypgm.data.sources.open_values import ForeignValues, OpenValues, streamed_values
 from pypgm.data.sources.source import (
     ArrowDataset,
     CountedRecords,
@@ -40,13 +37,17 @@ from pypgm.data.sources.source import (
     Source,
     Workbook,
 )
-from pypgm.data.sources.streamed import StreamedTable, in_pieces
 from pypgm.data.sources.table import csv_names, read_source
+
+if TYPE_CHECKING:
+    from pypgm.data.sources.engine import EngineTable
+    from pypgm.data.sources.open_values import OpenValues
+    from pypgm.data.sources.streamed import StreamedTable
 
 _PARTS = 2  # a table is read whole if it takes no more than this part of the memory that a structure may take
 _RAW = 100  # bytes of a raw value as an object
 
-Records: TypeAlias = Dataset | StreamedTable | EngineTable | ForeignTable
+Records: TypeAlias = "Dataset | StreamedTable | EngineTable | ForeignTable"
 """Kinds of tables that a mechanism counts."""
 
 
@@ -152,14 +153,21 @@ def _row_bytes(schema: Schema | OpenSchema) -> int:
 
 
 def _in_pieces(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    table = in_pieces(source, schema, ignore_extra)
-    return _counted(table, _layout_of(source, schema, ignore_extra))
+    return _counted(_streamed(source, schema, ignore_extra), _layout_of(source, schema, ignore_extra))
+
+
+def _streamed(source: Source, schema: Schema | OpenSchema, ignore_extra: bool) -> StreamedTable:
+    from pypgm.data.sources.streamed import in_pieces
+
+    return in_pieces(source, schema, ignore_extra)
 
 
 def _counted(table: StreamedTable, layout: Layout) -> Opened:
     """Return a table that is counted in pieces, with the values of its open columns if it has any."""
     if table.open_schema is None:
         return Opened(lambda _: table, layout=layout)
+    from pypgm.data.sources.open_values import streamed_values
+
     return Opened(table.again, streamed_values(table, table.open_schema), layout)
 
 
@@ -181,6 +189,8 @@ def _in_place(source: CountedRecords, schema: Schema | OpenSchema, ignore_extra:
     if isinstance(table, ForeignTable):
         counted = ForeignTable(table.table, schema)
         if isinstance(schema, OpenSchema):
+            from pypgm.data.sources.open_values import ForeignValues
+
             return Opened(counted.settled, ForeignValues(table.table))
         return Opened(lambda _: counted)
     of_table: OpenSchema | None = getattr(table, "open_schema", None)
@@ -219,10 +229,13 @@ def _database(source: DatabaseTable, schema: Schema | OpenSchema, ignore_extra: 
 
 
 def _relation(source: Relation, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    return _counted(in_pieces(source, schema, ignore_extra), source.layout)
+    return _counted(_streamed(source, schema, ignore_extra), source.layout)
 
 
 def _engine(source: EngineQuery, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    from pypgm.data.sources.engine import EngineTable
+    from pypgm.data.sources.engine_values import EngineValues
+
     counted = partial(EngineTable, source.table, ignore_extra=ignore_extra)
     table = counted(schema.provisional)  # refuses records that do not fit
     if isinstance(schema, OpenSchema):

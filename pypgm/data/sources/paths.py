@@ -10,7 +10,6 @@ from fnmatch import fnmatch
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
-from urllib.parse import unquote
 
 from pypgm.data.sources.files import as_path
 from pypgm.data.sources.remote import expanded_remote, is_hidden, is_hidden_folder, is_remote
@@ -156,6 +155,8 @@ def _values(root: str, path: str) -> dict[str, str]:
     >>> _values("visits", "visits/year=2023/month=01/a.parquet")
     {'year': '2023', 'month': '01'}
     """
+    from urllib.parse import unquote
+
     parts = Path(os.path.relpath(path, root or ".")).parts[:-1]
     pairs = [part.partition("=") for part in parts if "=" in part.lstrip("=")]
     values = {unquote(name): "" if value == _NO_VALUE else unquote(value) for name, _, value in pairs}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pypgm._base.file_kind import START, TABLE, TABLES, check_suffix, it_looks_like
 from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import with_options
+from pypgm.data.columns.closed import Codes
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.columns.column import Readable
 from pypgm.data.columns.made import Cells
@@ -272,13 +273,17 @@ def write_pieces(
                 write_records(file, names, piece.cells(as_schema(schema or domain)))
         return
     texts = {name: label_texts(domain, name) for name in domain} if schema is None else {}
-    labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
+    labels = {name: np.array(t, dtype=object) for name, t in texts.items() if t is not None}
+    numbers = {name: Codes(domain.size(name)) for name, t in texts.items() if t is None}
     with replacing_text(path, dialect.encoding) as file:
         write_header(file, names, dialect, layout.line_end)
         for piece in pieces(_CHUNK):
             if schema is None:
                 codes = {name: column[piece.kept] for name, column in piece.codes.items()}
-                values = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
+                values = [
+                    labels[name][codes[name]] if name in labels else numbers[name].written(codes[name], None)
+                    for name in names
+                ]
             else:
                 cells = piece.cells(schema)
                 columns = marked({name: cell.column for name, cell in cells.items()}, dialect)

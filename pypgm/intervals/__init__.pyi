@@ -1,0 +1,1 @@
+from pypgm.intervals.interval import Interval as Interval

@@ -1,0 +1,12 @@
+from pypgm.reconstruction.consistency import Views as Views
+from pypgm.reconstruction.consistency import priview as priview
+from pypgm.reconstruction.full_table import FullTable as FullTable
+from pypgm.reconstruction.full_table import LocalTables as LocalTables
+from pypgm.reconstruction.full_table import least_squares as least_squares
+from pypgm.reconstruction.full_table import local_least_squares as local_least_squares
+from pypgm.reconstruction.mixture import ProductMixture as ProductMixture
+from pypgm.reconstruction.mixture import relaxed_projection as relaxed_projection
+from pypgm.reconstruction.residuals import Residuals as Residuals
+from pypgm.reconstruction.residuals import residual_least_squares as residual_least_squares
+from pypgm.reconstruction.weighted_records import reweight as reweight
+from pypgm.reconstruction.weights import multiplicative_weights as multiplicative_weights
