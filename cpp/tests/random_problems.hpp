@@ -77,10 +77,14 @@ inline Problem random_problem(std::mt19937_64& random) {
   }
   for (std::size_t f = 0; f < p.structure.cliques.size(); ++f) {
     const std::size_t cells = cells_of(p.structure.sizes, p.structure.cliques[f]);
-    for (std::size_t repeat = below(random, 3); repeat > 0; --repeat) {
+    SharedMap before;
+    for (std::size_t repeat = below(random, 4); repeat > 0; --repeat) {
       Measured m;
       m.table = static_cast<int>(f);
-      if (below(random, 2) == 0) m.map = random_map(random, cells);
+      if (below(random, 2) == 0) {
+        m.map = before != nullptr && below(random, 2) == 0 ? before : random_map(random, cells);
+        before = m.map;
+      }
       const std::size_t answers = m.map == nullptr ? cells : m.map->answers;
       std::vector<double> values(answers);
       for (double& y : values) y = 30 * uniform(random) - 5;

@@ -1,6 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "core/fit/linear_map.hpp"
@@ -11,10 +14,12 @@ using namespace pypgm::test;
 
 TEST_CASE("centred answers are those of nI - 11' along every axis, and the transpose is its own") {
   std::mt19937_64 random(3);
-  const std::vector<std::size_t> sizes{3, 2, 4};
+  std::vector<std::size_t> sizes;
+  SUBCASE("of three axes") { sizes = {3, 2, 4}; }
+  SUBCASE("of many columns") { sizes = {3, 150}; }
   LinearMap map;
   map.cells = 30;
-  map.answers = 24;
+  map.answers = std::accumulate(sizes.begin(), sizes.end(), std::size_t{1}, std::multiplies<>());
   map.axes = sizes;
   for (std::size_t i = 0; i < map.cells; ++i) {
     map.rows.push_back(static_cast<std::int32_t>(below(random, map.answers)));
@@ -46,6 +51,33 @@ TEST_CASE("centred answers are those of nI - 11' along every axis, and the trans
   map.add_transpose(y, cells);
   for (std::size_t i = 0; i < map.cells; ++i) back += cells[i] * table[i];
   CHECK(forth == doctest::Approx(back));
+}
+
+TEST_CASE("where each cell is its own answer they are those of the same map without knowing it") {
+  std::mt19937_64 random(4);
+  for (const bool cumulative : {false, true}) {
+    LinearMap plain;
+    plain.cells = plain.answers = 45;
+    plain.axes = {5, 9};
+    plain.cumulative = cumulative;
+    for (std::int32_t i = 0; i < 45; ++i) plain.rows.push_back(i);
+    LinearMap own = plain;
+    own.find_rows(9);
+    CHECK(own.is_cellwise);
+    std::vector<double> table(45), y(45), answers(45), others(45);
+    for (double& v : table) v = uniform(random);
+    for (double& v : y) v = uniform(random);
+    std::vector<double> cells(table), found(table), again(y);
+    plain.apply(table, answers);
+    own.apply(table, others);
+    CHECK(others == answers);
+    plain.add_transpose(y, cells);
+    own.add_transpose(again, found);
+    for (std::size_t i = 0; i < 45; ++i) CHECK(found[i] == doctest::Approx(cells[i]));
+    std::swap(own.rows[1], own.rows[2]);
+    own.find_rows(9);
+    CHECK_FALSE(own.is_cellwise);
+  }
 }
 
 TEST_CASE("rows of a table that are asked alike are summed first, and the answers are the same") {

@@ -22,6 +22,7 @@ from pypgm.privacy.sign_selector import sign_sums
 from pypgm.queries import Contrasts, Kronecker, Matrix
 
 if TYPE_CHECKING:
+    from pypgm.data import Dataset
     from pypgm.domain import Clique, Domain
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
@@ -213,8 +214,11 @@ class Search:
         price = rho_pick + rho_check
         self._left = min(self._left, max(most, _MIN_ROUNDS * price))
         budget = _SEARCH_SHARE * self._left
+        records: Dataset | None = None  # of the model before
         while self._affords(price, budget) and among.any() and not run.clock.is_past_limit:
-            expected = _Expected(candidates, self._start, model, self._reach.rows)
+            if model is not None:
+                records = _records_of(model, self._reach.rows, records)
+            expected = _Expected(candidates, self._start, records, self._reach.rows)
             position = selector.select(expected.sums, weights, among, rho=Fraction(rho_pick))
             signs = candidates.set_at(position)
             centred, unit = self._centred(signs, self._reach.entry_bits(rho_check))
@@ -314,11 +318,16 @@ def _off(model: _Model, pairs: Sequence[LinearMeasurement], weights: Mapping[str
     return math.sqrt(off)
 
 
+def _records_of(model: _Model, rows: int, before: Dataset | None) -> Dataset:
+    """Return records of a model, from those of the model before if there was one: a set more moves few of them."""
+    return model.synthetic_data(rows, _SEED) if before is None else model._records_near(before, _SEED)
+
+
 class _Expected:
     """Sums that a model expects, by its records; of an independent model by its means."""
 
-    def __init__(self, candidates: Candidates, start: Independent, model: _Model | None, rows: int) -> None:
-        self._start, self._columns = start, None if model is None else model.synthetic_data(rows, rng=_SEED).columns
+    def __init__(self, candidates: Candidates, start: Independent, records: Dataset | None, rows: int) -> None:
+        self._start, self._columns = start, None if records is None else records.columns
         self._scale = start.total / rows
         signs, sets = candidates.signs, candidates.sets
         if self._columns is not None:

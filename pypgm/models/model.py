@@ -762,6 +762,20 @@ class Model(Shown, Stored, Generic[Table]):
             columns = refined_records(columns, index, n_rows, rng, clock, noise=self._noise)
         return Dataset(self.folding.records(columns, wanted), self.domain.project(wanted))
 
+    def _records_near(self, records: Dataset, rng: np.random.Generator | int) -> Dataset:
+        """Return records of a similar model, moved to this one's marginals: most of them are there already.
+
+        A model whose records need no refinement draws new ones.
+        """
+        rows, source, clock = len(records), as_generator(rng), Clock()
+        if self.is_exact:
+            return self.synthetic_data(rows, source)
+        columns: Mapping[str, NDArray[np.signedinteger]] = {a: records.columns[a] for a in self.folding.inner}
+        _, _, targets = self._drawn_from(rows, None, clock)
+        for index in self._refinements(self.folding.inner, targets, None, clock):
+            columns = refined_records(columns, index, rows, source, clock, noise=self._noise)
+        return Dataset(self.folding.records(columns), self.domain)
+
     def _refinements(
         self,
         domain: Domain,

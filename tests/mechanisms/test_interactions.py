@@ -16,6 +16,7 @@ from pypgm.mechanisms.interactions import Reach, with_sets
 from pypgm.mechanisms.resolution import Values
 from pypgm.mechanisms.run import Run
 from pypgm.mechanisms.sign_sets import candidate_sets, signs_of
+from pypgm.models import model as model_module
 from pypgm.privacy import Budget, Privacy, PrivateTable
 from pypgm.privacy.counts import Dataset
 from pypgm.privacy.laws import DiscreteGaussian
@@ -254,9 +255,12 @@ def either(n, seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_both_of_two_rules_are_found(seed):
-    found = larger(wide(either(20_000, seed), 1, 1e-9, unsafe_seed=seed))
-    assert {("x0", "x1", "y"), ("x2", "x3", "y")} <= found
+def test_both_of_two_rules_are_found_and_each_selection_starts_from_the_records_before(seed, monkeypatch):
+    drawn, draw = list[int](), model_module.draw_records
+    monkeypatch.setattr(model_module, "draw_records", lambda *given, **how: drawn.append(1) or draw(*given, **how))
+    release = wide(either(20_000, seed), 1, 1e-9, unsafe_seed=seed, oracle="region_graph")
+    assert {("x0", "x1", "y"), ("x2", "x3", "y")} <= larger(release)
+    assert len(picks(release)) > len(drawn) == 1
 
 
 def test_a_set_gets_less_where_many_noisy_pairs_need_the_budget():

@@ -172,6 +172,22 @@ def test_records_have_the_pseudo_marginals(joint, cells):
         assert distance <= 0.5 * DOMAIN.size(clique) / 5000
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_records_moved_from_another_model_are_as_near_as_new_ones(joint, seed):
+    rng = np.random.default_rng(seed)
+    joint = 5 * joint
+    joint[1, :, 0] = 0
+    cliques = [*CLIQUES, DOMAIN.attributes[:3]]
+    model = consistent_model(DOMAIN, joint, cliques, tree_cells=1.0)
+    other = consistent_model(DOMAIN, 5 * random_joint(DOMAIN, rng), CLIQUES, tree_cells=1.0)
+    rows = round(joint.sum())
+    moved = model._records_near(other.synthetic_data(rows, rng=seed), seed)
+    assert len(moved) == rows
+    assert moved.project(("sex", "year")).values[1, 0] == 0
+    for clique in cliques:
+        assert tv(moved.project(clique).values, model.project(clique).values) <= 0.5 * DOMAIN.size(clique) / rows
+
+
 def test_records_refined_towards_noisy_marginals(joint):
     rng = np.random.default_rng(2)
     joint = 10 * joint

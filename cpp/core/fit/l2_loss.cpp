@@ -19,7 +19,7 @@ double merged(double w1, double y1, double w2, double y2, double& constant) {
   return y1 + share * (y2 - y1);
 }
 
-/// Makes two measurements of the same cells one.
+/// Makes two measurements of the same cells, or by the same map, one.
 void merge(L2Term& term, const L2Term& other) {
   std::vector<double> values(term.values.size());
   std::vector<double> held_out(term.held_out.size());
@@ -56,9 +56,9 @@ void L2Loss::add(Measured m) {
   }
   std::vector<L2Term>& terms = terms_[at(m.table)];
   L2Term term{std::move(m), 0, 0, {}};
-  const bool has_whole = !terms.empty() && terms[0].map == nullptr;
+  const auto same = std::ranges::find(terms, term.map, [](const L2Term& t) { return t.map; });
+  if (same != terms.end()) return merge(*same, term);
   if (term.map == nullptr) {
-    if (has_whole) return merge(terms[0], term);
     terms.insert(terms.begin(), std::move(term));
   } else {
     term.answers.resize(term.values.size());

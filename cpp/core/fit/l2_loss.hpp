@@ -17,7 +17,7 @@ struct Measured {
   double beyond = 0;            ///< held_out + beyond (held_out - values)
 };
 
-/// One term of the loss: the measurements of all single cells of a table, merged, or one other measurement.
+/// One term of the loss: the measurements of all single cells of a table, or those by one map, merged.
 struct L2Term : Measured {
   double constant = 0;           ///< what merging took from the loss
   double held_out_constant = 0;  ///< and from the held-out loss

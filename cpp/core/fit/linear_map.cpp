@@ -2,6 +2,7 @@
 #include "core/fit/linear_map.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -20,6 +21,24 @@ void for_entries(const LinearMap& map, const Body& body) {
   }
 }
 
+constexpr std::size_t kColumns = 128;  // of a table, beside each other: their sums stay in the nearest cache
+
+/// n times each of n rows of so many cells, minus the sum of all of them.
+void centre_rows(double* rows, std::size_t n, std::size_t width) {
+  const auto factor = static_cast<double>(n);
+  for (std::size_t begin = 0; begin < width; begin += kColumns) {
+    const std::size_t columns = std::min(kColumns, width - begin);
+    std::array<double, kColumns> minus = {};  // the sums
+    for (std::size_t c = 0; c < n; ++c) {
+      kernels().add_scaled(minus.data(), rows + c * width + begin, -1.0, columns, minus.data());
+    }
+    for (std::size_t c = 0; c < n; ++c) {
+      double* const row = rows + c * width + begin;
+      kernels().add_scaled(minus.data(), row, factor, columns, row);
+    }
+  }
+}
+
 /// Along every axis of a table: n times each entry, minus the sum along the axis. Its own transpose.
 void centre(const std::vector<std::size_t>& axes, std::span<double> table) {
   std::size_t after = table.size();
@@ -27,14 +46,13 @@ void centre(const std::vector<std::size_t>& axes, std::span<double> table) {
     const std::size_t block = after;
     after /= n;
     for (std::size_t first = 0; first < table.size(); first += block) {
-      for (std::size_t i = 0; i < after; ++i) {
-        double sum = 0.0;
-        for (std::size_t c = 0; c < n; ++c) sum += table[first + c * after + i];
-        for (std::size_t c = 0; c < n; ++c) {
-          double& entry = table[first + c * after + i];
-          entry = static_cast<double>(n) * entry - sum;
-        }
+      double* const rows = table.data() + first;
+      if (after > 1) {
+        centre_rows(rows, n, after);
+        continue;
       }
+      const double sum = kernels().sum(rows, n);
+      for (std::size_t c = 0; c < n; ++c) rows[c] = static_cast<double>(n) * rows[c] - sum;
     }
   }
 }
@@ -44,6 +62,9 @@ constexpr std::size_t kLeastWidth = 8;  // cells of a row below which nothing is
 }  // namespace
 
 void LinearMap::find_rows(std::size_t cells_of_row) {
+  is_cellwise = starts.empty() && cells == answers && rows.size() == cells;
+  for (std::size_t i = 0; i < cells && is_cellwise; ++i) is_cellwise = at(rows[i]) == i;
+  if (is_cellwise) return;
   if (cells_of_row < kLeastWidth || rows.size() != cells || cells % cells_of_row != 0) return;
   const std::size_t n = cells / cells_of_row;
   std::vector<std::int32_t> kinds(n), firsts;
@@ -70,8 +91,10 @@ void LinearMap::find_rows(std::size_t cells_of_row) {
 }
 
 void LinearMap::apply(std::span<const double> table, std::span<double> out) const {
-  std::fill(out.begin(), out.end(), 0.0);
-  if (width > 0) {
+  if (!is_cellwise) std::fill(out.begin(), out.end(), 0.0);
+  if (is_cellwise) {
+    std::ranges::copy(table, out.begin());
+  } else if (width > 0) {
     std::vector<double> sums(first.size() * width);
     for (std::size_t a = 0; a < kind.size(); ++a) {
       double* const sum = sums.data() + at(kind[a]) * width;
@@ -94,7 +117,9 @@ void LinearMap::apply(std::span<const double> table, std::span<double> out) cons
 void LinearMap::add_transpose(std::span<double> y, std::span<double> table) const {
   centre(axes, y);
   if (cumulative) std::partial_sum(y.rbegin(), y.rend(), y.rbegin());
-  if (width > 0) {
+  if (is_cellwise) {
+    kernels().add_scaled(table.data(), y.data(), 1.0, cells, table.data());
+  } else if (width > 0) {
     std::vector<double> parts(first.size() * width);
     for (std::size_t k = 0; k < first.size(); ++k) {
       for (std::size_t b = 0; b < width; ++b) {

@@ -27,7 +27,9 @@ struct LinearMap {
   std::vector<double> sign = {};
   std::vector<std::int32_t> first = {};
 
-  /// Looks whether rows of so many cells are asked alike, in few ways.
+  bool is_cellwise = false;  ///< whether each cell counts in the answer of its own number, once
+
+  /// Looks whether that is so, or rows of so many cells are asked alike, in few ways.
   void find_rows(std::size_t cells_of_row);
 
   /// Whether each cell counts in one answer, once.
