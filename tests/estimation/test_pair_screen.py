@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pypgm
-from pypgm.estimation.pair_screen import PairScreen, dependence_of, farthest
+from pypgm.estimation.pair_screen import DISTANCES, PairScreen, dependence_of, farthest, likely_distances
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.pair_dependence import chances, screened
 from pypgm.mechanisms.run import Run
@@ -103,6 +103,18 @@ def test_pairs_with_larger_scores_are_farther_from_independence(seed):
     far = np.array([found[frozenset(PAIRS[i])] for i in np.argsort(screen.scores)])
     assert (np.diff(far) >= -1e-9).all()
     assert ((far >= 0) & (far <= 1)).all()
+
+
+@pytest.mark.parametrize(("mean", "dependent"), [(0.01, 0.1), (0.02, 0.1), (0.02, 1), (0.07, 1), (0.2, 1)])
+def test_what_noise_hides_of_each_pair_is_known_of_their_mean(mean, dependent):
+    rng, n, noise = np.random.default_rng(1), 4000, 0.3
+    distances = rng.exponential(mean / dependent, n).clip(max=1) * (rng.random(n) < dependent)
+    by_chance = rng.uniform(0.01, 0.02, n)
+    scores = np.hypot(distances, by_chance) + noise * rng.standard_normal(n)
+    found = likely_distances(scores, by_chance, noise) @ DISTANCES
+    assert abs(found.mean() - distances.mean()) < 3 * noise / np.sqrt(n)
+    unknown = likely_distances(scores[:3], by_chance[:3], 100 * noise) @ DISTANCES
+    np.testing.assert_allclose(unknown, 0.07, atol=0.01)  # as in tables in general
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -385,3 +385,18 @@ def test_a_seeded_release_is_the_same_and_says_so():
     assert all((a.values == b.values).all() for a, b in zip(one.measurements, two.measurements, strict=True))
     np.testing.assert_array_equal(one.project(("x0", "x1")).values, two.project(("x0", "x1")).values)
     assert "seed" in one.not_private
+
+
+def test_many_pairs_that_noise_hides_are_no_further_off_than_those_of_attributes_alone():
+    rng, attributes = np.random.default_rng(0), 150
+    hidden, columns = rng.integers(0, 2, (10, 5000)), {}
+    for i in range(attributes):  # a tenth of the pairs depend
+        columns[f"x{i}"] = hidden[i % 10] ^ (rng.random(5000) < rng.uniform(0.05, 0.45))
+    data = pypgm.Dataset(columns, pypgm.Domain(dict.fromkeys(columns, 2)))
+    some = [list(itertools.combinations(columns, 2))[i] for i in rng.integers(attributes**2 // 3, size=200)]
+    alone = wide(data, 1, 1e-9, workload=1, unsafe_seed=0)
+    errors = [
+        pypgm.evaluate(r.model, cliques=some, unsafe_data=data).mean
+        for r in (wide(data, 1, 1e-9, unsafe_seed=0), alone)
+    ]
+    assert errors[0] < 1.05 * errors[1]
