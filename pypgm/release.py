@@ -397,8 +397,7 @@ class Release(Released[Model_co]):
         checked = Statistic(statistic)
         frames = Frames(model.domain, self.schema, self.layout)
         with Clock("interval", time_limit, progress, n_threads=n_threads, ends="the interval") as clock:
-            draws = as_generator(0)
-            records = self.synthetic_data(rng=draws)
+            records, draws = self._known.records()
             some = frames.some(records, draws)  # as `to_frame` draws them
             answer = checked(some(frames.names))
             if not np.array_equal(answer, checked(some(frames.names)), equal_nan=True):
@@ -455,10 +454,15 @@ class Release(Released[Model_co]):
                 frozenset(ordinal),
                 self._drawn,
                 self.measurements,
+                by_rules=self._has_rules,
                 screen=self.screen,
             )
         known: ReleaseErrors = self._kept["known"]
         return known
+
+    @property
+    def _has_rules(self) -> bool:
+        return bool(self.schema and self.schema.rules)
 
     def _drawn(
         self, model: Model[Any], rows: int | None, attributes: Clique | None, rng: np.random.Generator
@@ -467,7 +471,7 @@ class Release(Released[Model_co]):
 
         They have at least the given attributes, and all where rules relate some.
         """
-        if attributes and len(attributes) < len(model.domain) and not (self.schema and self.schema.rules):
+        if attributes and len(attributes) < len(model.domain) and not self._has_rules:
             return model._records_of(attributes, rows, rng)
         return self._by_rules(lambda n: model.synthetic_data(rows if n is None else n, rng))
 

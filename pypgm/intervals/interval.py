@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -286,13 +285,14 @@ def _ask(
     of_worlds: list[tuple[Array, Array]],
 ) -> None:
     """Compute the statistic on drawn true tables, with values moved within bins too, then on made-up ones, in time."""
-    rng, pool = as_generator(request.rng), known.model_records
-    drawn = known.truths(request.attributes, request.truths, clock)
-    scattered = np.random.default_rng(copy.deepcopy(rng).integers(2**63))  # tables are the same with bins and without
-    # One thread draws the next table meanwhile, in the same order; what the caller draws from is no other thread's.
-    is_own = request.rng is None or isinstance(request.rng, int | np.integer)
-    threads = min(1, known.threads(clock, request.truths)) if is_own else 0
-    with closing(ahead(lambda _: pool._taken(drawn.records(rng), request.drawn), request.truths, threads)) as tables:
+    drawn = known.truths(request.attributes, request.truths, clock, request.drawn)
+    seed = int(as_generator(request.rng).integers(2**63))  # tables have their own sources, whichever thread draws them
+    scattered = np.random.default_rng([seed, 1])
+
+    def table(number: int) -> Dataset:
+        return drawn.records(number, np.random.default_rng([seed, 0, number]), request.drawn)
+
+    with closing(ahead(table, request.truths, known.threads(clock, request.truths))) as tables:
         while len(of_truths) < request.truths:
             if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
                 return

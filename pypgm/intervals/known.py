@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import itertools
 import math
 import time
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     Draw = Callable[[Model[Any], "int | None", "Clique | None", np.random.Generator], Dataset]
 
-_GRAIN = 1 << 19  # codes of the model's records that a second thread is worth: of fewer, most time is Python's own
+_GRAIN = 1 << 17  # codes of a made-up table that a second thread is worth: of fewer, most time is Python's own
 _TIMES = 3  # records of the model that are weighted, for each record that it has
 _MAX_POOL = 3 * 10**6  # at most
 _EFFECTS: dict[Unmeasured, float] = {  # ratio of effect sizes: unmeasured pairs relative to measured ones
@@ -61,6 +62,8 @@ class ReleaseErrors:
         Attributes whose neighbouring codes are alike.
     draw : callable
         Draws records of a model, with some of its attributes or all, that keep the rules of the table.
+    by_rules : bool
+        Whether rules relate attributes, so that records are drawn with all.
     answers : sequence of LinearMeasurement
         All released answers; the model may rest only on sums of them.
     screen : PairScreen, optional
@@ -75,24 +78,44 @@ class ReleaseErrors:
         draw: Draw,
         answers: Sequence[LinearMeasurement],
         *,
+        by_rules: bool,
         screen: PairScreen | None = None,
     ) -> None:
         recipe_of(model)  # raises where the errors are unknown
         self.model, self._ordinal, self._draw, self._answers = model, ordinal, draw, answers
+        self._by_rules = by_rules
         self._unmeasured, self._screen = _EFFECTS[unmeasured], screen
         self._farthest: dict[Clique, float] = {}
         self.rows = max(1, round(model.total))
-        self._model_records: Dataset | None = None
         self._left_out: CrossValidatedPairs | None = None
         self._estimates: dict[int, Model[Any]] = {}  # of made-up tables, by their numbers
 
+    def records(self) -> tuple[Dataset, np.random.Generator]:
+        """Return the records that statistics are computed on, and the source of what is drawn for them next.
+
+        Made-up tables are drawn from them with replacement.
+        """
+        records, source = self._records
+        return records, copy.deepcopy(source)
+
+    @cached_property
+    def _records(self) -> tuple[Dataset, np.random.Generator]:
+        source = np.random.default_rng(0)
+        return self._draw(self.model, None, None, source), source
+
+    def _weighted(self, attributes: Clique | None) -> Dataset:
+        """Return the records of the model that are weighted, with some attributes or all; those are kept."""
+        if attributes is None or self._by_rules or len(attributes) == len(self.model.domain):
+            return self._all_weighted
+        return self._draw(self.model, self._n_weighted, attributes, np.random.default_rng([0, 1]))
+
+    @cached_property
+    def _all_weighted(self) -> Dataset:
+        return self._draw(self.model, self._n_weighted, None, np.random.default_rng([0, 1]))
+
     @property
-    def model_records(self) -> Dataset:
-        """Records drawn from the model."""
-        if self._model_records is None:
-            rows = min(_TIMES * self.rows, max(self.rows, _MAX_POOL))
-            self._model_records = self._draw(self.model, rows, None, np.random.default_rng([0, 1]))
-        return self._model_records
+    def _n_weighted(self) -> int:
+        return min(_TIMES * self.rows, max(self.rows, _MAX_POOL))
 
     @property
     def total_stddev(self) -> float:
@@ -125,8 +148,13 @@ class ReleaseErrors:
         """Return a simulation with what this release knows beside its model."""
         return replace(simulation, shared=self.shared, dependence=self._dependence)
 
-    def truths(self, attributes: Collection[str], n: int, clock: Clock) -> TrueTables:
-        """Return a sampler of `n` true tables of some attributes, and of those that they are functions of."""
+    def truths(
+        self, attributes: Collection[str], n: int, clock: Clock, others: Collection[str] | None = None
+    ) -> TrueTables:
+        """Return a sampler of `n` true tables of some attributes, and of those that they are functions of.
+
+        Its records have some others as well, by default all.
+        """
         from statistics import NormalDist  # takes a while
 
         if self._left_out is None:
@@ -139,7 +167,8 @@ class ReleaseErrors:
         rows = np.maximum(1.0, self.rows + self.total_stddev * scores)
         left_out = self._left_out
         far = self._far([p for p in itertools.combinations(inner, 2) if p not in left_out.pairs], clock)
-        return TrueTables(left_out, inner, self.model_records, rows, self._unmeasured, farthest=far)
+        held = None if others is None else self.model.domain.canonical({*inner, *others})
+        return TrueTables(left_out, inner, self._weighted(held), rows, self._unmeasured, farthest=far)
 
     def _far(self, pairs: Collection[Clique], clock: Clock) -> Mapping[Clique, float]:
         """Return how far a screen leaves the true tables of pairs from the model, in total variation."""
@@ -150,7 +179,7 @@ class ReleaseErrors:
 
     def threads(self, clock: Clock, n: int) -> int:
         """Return how many threads are to make n tables: none where Python alone takes most of the time."""
-        n_codes = len(self.model_records) * len(self.model.domain)  # drawn before threads read them
+        n_codes = len(self._records[0]) * len(self.model.domain)  # drawn before threads read them
         threads = min(clock.n_threads or int(_core.build_info()["threads"]), n_codes // _GRAIN, n)
         return threads if threads > 1 else 0
 
@@ -183,7 +212,7 @@ class ReleaseErrors:
         self, again: EstimatedAgain, attributes: Clique, clock: Clock, done: int
     ) -> tuple[Model[Any] | None, MadeUpRelease | None]:
         """Return the model of a made-up table, and the table with its release; None if there is no time."""
-        rng, records = np.random.default_rng([0, 2, done]), self.model_records
+        rng, records = np.random.default_rng([0, 2, done]), self._records[0]
         rows = rng.integers(0, len(records), self.rows) if len(records) else np.zeros(0, dtype=np.intp)
         estimate = self._estimates.get(done) or self._estimated(again, records._taken(rows), rng, clock)
         if estimate is None:

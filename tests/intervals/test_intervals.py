@@ -248,7 +248,7 @@ def test_made_up_releases_have_what_is_read_alone(release, monkeypatch):
         return np.mean(records["a"]) - np.mean(records["c"])
 
     release.interval(read, **FEW)
-    assert drawn == [("a", "c")] * FEW["worlds"]
+    assert drawn == [("a", "c")] * (1 + FEW["worlds"])  # of the drawn tables, and each made-up one
     assert seen[-2 * FEW["worlds"] - FEW["truths"] :] == [("a", "c")] * (2 * FEW["worlds"] + FEW["truths"])
     drawn.clear()
     release.interval(lambda records: np.mean(records["a"]) if len(list(records)) > 2 else np.nan, **FEW)
@@ -362,7 +362,7 @@ def test_a_rare_value_has_its_part_of_the_error_of_the_total():
     measured = [privately.measure("flag", rho="1/5000"), privately.measure("flag", queries.Contrasts([2]), rho="1/10")]
     own = pypgm.Release(pypgm.estimate(data.domain, measured), tuple(measured), privately.ledger, "own")
     truths, rng = own._known.truths(("flag",), 20, Clock()), np.random.default_rng(0)
-    drawn = np.array([truths.drawn(rng) for _ in range(20)])
+    drawn = np.array([truths.drawn(i, rng) for i in range(20)])
     assert np.std(drawn.sum(axis=1)) > 40
     assert np.polyfit(drawn.sum(axis=1), drawn[:, 1], 1)[0] == pytest.approx(0.5, abs=0.1)
 
@@ -653,7 +653,7 @@ def test_values_that_were_measured_together_may_share_unevenly():
     own = pypgm.Release(pypgm.estimate(DOMAIN, measured), tuple(measured), privately.ledger, "own")
     assert "measured in groups" in own.interval(lambda records: np.mean(records["b"]), **FEW).promise
     truths, rng = own._known.truths(("b",), 20, Clock()), np.random.default_rng(0)
-    drawn = np.array([truths.drawn(rng) for _ in range(20)])
+    drawn = np.array([truths.drawn(i, rng) for i in range(20)])
     assert (drawn[:, 1:] / drawn[:, 1:].sum(axis=1, keepdims=True)).std(axis=0).min() > 0.001
     (answer,) = [answer for clique, answer in pair_answers(DOMAIN, measured[2]) if clique == ("b", "c")]
     true = people().project(("b", "c")).values

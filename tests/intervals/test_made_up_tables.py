@@ -61,12 +61,16 @@ def test_threads_do_not_show(mechanism, at_work):
 
 
 @pytest.mark.parametrize("source", [np.random.default_rng, np.random.PCG64, int])
-def test_no_other_thread_draws_from_what_the_caller_draws_from(source, at_work, monkeypatch):
-    own, seen = TrueTables.records, set()
-    monkeypatch.setattr(TrueTables, "records", lambda *a: (seen.add(threading.current_thread()), own(*a))[1])
-    released("mst").interval(lambda t: np.mean(t["a"]), worlds=2, truths=3, n_threads=2, rng=source(3))
-    assert (threading.main_thread() in seen) == (source is not int)
-    assert len(seen) == 1
+def test_any_source_of_draws_gives_the_same_on_threads(source, at_work, monkeypatch):
+    """No other thread draws from what the caller draws from."""
+    drawn, seen, own, found = TrueTables.records, set(), released("mst"), []
+    monkeypatch.setattr(TrueTables, "records", lambda *a: (seen.add(threading.current_thread()), drawn(*a))[1])
+    for n_threads in (1, 2):
+        rng = source(3)
+        given = own.interval(lambda t: np.mean(t["a"]), worlds=2, truths=6, n_threads=n_threads, rng=rng)
+        found.append((given.high, given.views["truths"], np.random.default_rng(rng).random()))
+    assert found[0] == found[1]
+    assert len(seen) == 3
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
