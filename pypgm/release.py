@@ -35,6 +35,7 @@ from pypgm.intervals.frames import Frames
 from pypgm.intervals.heavy_bins import heavy_columns, moving_bins
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
 from pypgm.intervals.known import ReleaseErrors
+from pypgm.intervals.made_up import MadeUpTables
 from pypgm.intervals.reading import IGNORED, Statistic, alone, check_named, ignores_table, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.estimated_again import (
@@ -396,7 +397,10 @@ class Release(Released[Model_co]):
         model = self._with_errors(())
         checked = Statistic(statistic)
         frames = Frames(model.domain, self.schema, self.layout)
-        with Clock("interval", time_limit, progress, n_threads=n_threads, ends="the interval") as clock:
+        with (
+            Clock("interval", time_limit, progress, n_threads=n_threads, ends="the interval") as clock,
+            MadeUpTables(self._known, checked_integer("worlds", worlds, 2), clock) as made_up,
+        ):
             records, draws = self._known.records()
             some = frames.some(records, draws)  # as `to_frame` draws them
             answer = checked(some(frames.names))
@@ -433,7 +437,7 @@ class Release(Released[Model_co]):
                 combine=combine,
                 rng=rng,
             )
-            interval = interval_of(self._known, answer, request, clock)
+            interval = interval_of(made_up, answer, request, clock)
         if interval.is_constant and ignores_table(checked, answer):
             warn_caller(IGNORED, UserWarning)
         return interval

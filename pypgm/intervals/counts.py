@@ -63,7 +63,7 @@ def _tables(known: ReleaseErrors, simulation: Simulation, clique: Clique) -> Ite
     domain = simulation.model.domain
     likelihoods = log_likelihoods(domain, simulation.evidence)
     read = dict.fromkeys([*clique, *(domain.attributes[i] for i, _ in likelihoods)])
-    truths = known.truths(read, simulation.draws, simulation.clock)
+    truths = known.truths(read, simulation.draws, simulation.clock.n_threads)
     columns, rng = truths.weighted.columns, copy.deepcopy(simulation.rng)  # made-up tables stay as they are
     codes = [np.asarray(columns[a])[truths.first].astype(np.intp) for a in clique]
     cell = np.zeros(truths.first.size, dtype=np.intp)
