@@ -392,13 +392,16 @@ class Release(Released[Model_co]):
             known = "the sampling error of a weighted survey depends on its design, which no release knows"
             raise ValueError(f'{known}: target needs "records"')
         from pypgm.intervals.frames import Frames
+        from pypgm.intervals.made_up import MadeUpTables
 
         model = self._with_errors(())
         checked = Statistic(statistic)
         frames = Frames(model.domain, self.schema, self.layout)
-        with Clock("interval", time_limit, progress, n_threads=n_threads, ends="the interval") as clock:
-            draws = as_generator(0)
-            records = self.synthetic_data(rng=draws)
+        with (
+            Clock("interval", time_limit, progress, n_threads=n_threads, ends="the interval") as clock,
+            MadeUpTables(self._known, checked_integer("worlds", worlds, 2), clock) as made_up,
+        ):
+            records, draws = self._known.records()
             some = frames.some(records, draws)  # as `to_frame` draws them
             answer = checked(some(frames.names))
             if not np.array_equal(answer, checked(some(frames.names)), equal_nan=True):
@@ -434,7 +437,7 @@ class Release(Released[Model_co]):
                 combine=combine,
                 rng=rng,
             )
-            interval = interval_of(self._known, answer, request, clock)
+            interval = interval_of(made_up, answer, request, clock)
         if interval.is_constant and ignores_table(checked, answer):
             warn_caller(IGNORED, UserWarning)
         return interval
@@ -457,10 +460,15 @@ class Release(Released[Model_co]):
                 frozenset(ordinal),
                 self._drawn,
                 self.measurements,
+                by_rules=self._has_rules,
                 screen=self.screen,
             )
         known: ReleaseErrors = self._kept["known"]
         return known
+
+    @property
+    def _has_rules(self) -> bool:
+        return bool(self.schema and self.schema.rules)
 
     def _drawn(
         self, model: Model[Any], rows: int | None, attributes: Clique | None, rng: np.random.Generator
@@ -469,7 +477,7 @@ class Release(Released[Model_co]):
 
         They have at least the given attributes, and all where rules relate some.
         """
-        if attributes and len(attributes) < len(model.domain) and not (self.schema and self.schema.rules):
+        if attributes and len(attributes) < len(model.domain) and not self._has_rules:
             return model._records_of(attributes, rows, rng)
         return self._by_rules(lambda n: model.synthetic_data(rows if n is None else n, rng))
 

@@ -60,11 +60,11 @@ def _by_truths(known: ReleaseErrors, simulation: Simulation, clique: Clique, ans
 
 def _tables(known: ReleaseErrors, simulation: Simulation, clique: Clique) -> Iterator[NDArray[np.float64]]:
     """Yield drawn true tables of a clique: counts, or under evidence shares of the records that agree with it."""
-    domain, columns = simulation.model.domain, known.model_records.columns
+    domain = simulation.model.domain
     likelihoods = log_likelihoods(domain, simulation.evidence)
     read = dict.fromkeys([*clique, *(domain.attributes[i] for i, _ in likelihoods)])
-    truths = known.truths(read, simulation.draws, simulation.clock)
-    rng = copy.deepcopy(simulation.rng)  # made-up tables stay as they are
+    truths = known.truths(read, simulation.draws, simulation.clock.n_threads)
+    columns, rng = truths.weighted.columns, copy.deepcopy(simulation.rng)  # made-up tables stay as they are
     codes = [np.asarray(columns[a])[truths.first].astype(np.intp) for a in clique]
     cell = np.zeros(truths.first.size, dtype=np.intp)
     for column, size in zip(codes, domain.sizes(clique), strict=True):
@@ -72,8 +72,8 @@ def _tables(known: ReleaseErrors, simulation: Simulation, clique: Clique) -> Ite
     weights = np.full(cell.size, known.model.total / known.rows)
     for i, logs in likelihoods:
         weights *= np.exp(logs - np.max(logs))[np.asarray(columns[domain.attributes[i]])[truths.first]]
-    for _ in range(simulation.draws):
-        table = np.asarray(np.bincount(cell, weights * truths.drawn(rng), domain.size(clique)), dtype=float)
+    for number in range(simulation.draws):
+        table = np.asarray(np.bincount(cell, weights * truths.drawn(number, rng), domain.size(clique)), dtype=float)
         if not likelihoods:
             yield table
         elif table.sum() > 0:

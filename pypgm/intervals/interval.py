@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from pypgm._base.ahead import ahead
 from pypgm._base.constraints import AtLeast, Positive, check_attributes
 from pypgm._base.html import Shown
 from pypgm._base.numeric import as_generator
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from pypgm._base.clock import Clock
     from pypgm.data import Dataset
-    from pypgm.intervals.known import ReleaseErrors
+    from pypgm.intervals.made_up import MadeUpTables
     from pypgm.intervals.reading import Statistic
     from pypgm.models.model import Model
 
@@ -216,7 +214,7 @@ class Request:
         return self.statistic(self.frame(records, np.random.default_rng(0), scattered), what)
 
 
-def interval_of(known: ReleaseErrors, answer: Array, request: Request, clock: Clock) -> Interval:
+def interval_of(made_up: MadeUpTables, answer: Array, request: Request, clock: Clock) -> Interval:
     """Return the interval about the answer of the synthetic records.
 
     Raises
@@ -229,7 +227,7 @@ def interval_of(known: ReleaseErrors, answer: Array, request: Request, clock: Cl
     of_truths: list[tuple[Array, Array]] = []
     of_worlds: list[tuple[Array, Array]] = []
     try:
-        _ask(known, request, clock, of_truths, of_worlds)
+        _ask(made_up, request, clock, of_truths, of_worlds)
     except KeyboardInterrupt:
         if min(len(of_truths), len(of_worlds)) < _MIN_TABLES:
             raise
@@ -250,7 +248,7 @@ def interval_of(known: ReleaseErrors, answer: Array, request: Request, clock: Cl
     if request.target == "population":
         views["sampling"] = _sampling([true for _, true in of_worlds], request.level)
         half = np.hypot(half, views["sampling"])
-    weakest = weakest_basis(known.model, request.attributes)
+    weakest = weakest_basis(made_up.known.model, request.attributes)
     if weakest == "unknown":
         half = np.full_like(half, np.inf)
     if weakest == "measured" and request.in_bins:
@@ -279,27 +277,29 @@ def interval_of(known: ReleaseErrors, answer: Array, request: Request, clock: Cl
 
 
 def _ask(
-    known: ReleaseErrors,
+    made_up: MadeUpTables,
     request: Request,
     clock: Clock,
     of_truths: list[tuple[Array, Array]],
     of_worlds: list[tuple[Array, Array]],
 ) -> None:
     """Compute the statistic on drawn true tables, with values moved within bins too, then on made-up ones, in time."""
-    rng, pool = as_generator(request.rng), known.model_records
-    drawn = known.truths(request.attributes, request.truths, clock)
-    scattered = np.random.default_rng(copy.deepcopy(rng).integers(2**63))  # tables are the same with bins and without
-    # One thread draws the next table meanwhile, in the same order; what the caller draws from is no other thread's.
-    is_own = request.rng is None or isinstance(request.rng, int | np.integer)
-    threads = min(1, known.threads(clock, request.truths)) if is_own else 0
-    with closing(ahead(lambda _: pool._taken(drawn.records(rng), request.drawn), request.truths, threads)) as tables:
+    n_threads, workers = made_up.n_threads, made_up.workers
+    drawn = made_up.known.truths(request.attributes, request.truths, n_threads, request.drawn, workers)
+    seed = int(as_generator(request.rng).integers(2**63))  # tables have their own sources, whichever thread draws them
+    scattered = np.random.default_rng([seed, 1])
+
+    def table(number: int) -> Dataset:
+        return drawn.records(number, np.random.default_rng([seed, 0, number]), request.drawn)
+
+    with closing(workers.ahead(table, request.truths)) as tables:
         while len(of_truths) < request.truths:
             if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
                 return
             records = next(tables)
             moved = request.statistic_of(records, "a drawn table", scattered)
             of_truths.append((request.statistic_of(records, "a drawn table") if request.in_bins else moved, moved))
-    with closing(known.worlds(request.drawn, request.worlds, clock)) as worlds:
+    with closing(made_up.releases(request.drawn)) as worlds:
         for released, true in worlds:
             both = request.statistic_of(released, "a made-up release"), request.statistic_of(true, "a made-up table")
             of_worlds += [both]  # one by one: Ctrl-C keeps those already made

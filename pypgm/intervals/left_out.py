@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.intp]
+    from pypgm._base.ahead import Workers
     from pypgm.domain import Clique, Domain
     from pypgm.models.model import Model
 
@@ -214,11 +215,14 @@ class CrossValidatedPairs:
         self._answers = [*(m for m in released if len(m.clique) == 1), *(m for m in measurements if len(m.clique) > 1)]
         self._trees: dict[tuple[str, int], PolyaTree | None] = {}
         self._measurements, self._n_threads = measurements, n_threads
+        self.pairs: dict[Clique, PairTable] = {}
+        self._is_predicted = False
 
-    @cached_property
-    def pairs(self) -> dict[Clique, PairTable]:
-        """Tables of the measured pairs, in the order of the domain; single attributes need no such estimates."""
-        return self._tables(self._measurements, self._n_threads)
+    def predict(self, workers: Workers) -> None:
+        """Predict the tables of the measured pairs, in the order of the domain; single attributes need none."""
+        if not self._is_predicted:
+            self.pairs = self._tables(workers)
+            self._is_predicted = True
 
     @cached_property
     def _sizes(self) -> tuple[NDArray[np.float64], dict[Clique, NDArray[np.float64]]]:
@@ -253,24 +257,32 @@ class CrossValidatedPairs:
             self._trees[key] = _tree_of(self._domain, attribute, side.ranks, answers, total)
         return self._trees[key]
 
-    def _tables(self, measurements: list[LinearMeasurement], n_threads: int) -> dict[Clique, PairTable]:
+    def _tables(self, workers: Workers) -> dict[Clique, PairTable]:
         """Predict each pair by a model of the answers that do not contain it, a fold of the pairs at a time."""
         answers: dict[Clique, list[PairAnswer]] = {}
-        for m in measurements:
+        for m in self._measurements:
             for pair, answer in pair_answers(self._domain, m):
                 answers.setdefault(pair, []).append(answer)
         small = [pair for pair, about in answers.items() if _cells(about) <= _MAX_CELLS]
-        folds = np.random.default_rng(0).permutation(len(small)) % _FOLDS
-        predicted = {}
-        for fold in range(_FOLDS):
-            out = [pair for pair, its_fold in zip(small, folds, strict=True) if its_fold == fold]
-            if not out:
-                continue
-            kept = [m for m in measurements if not any(set(p) <= set(m.clique) for p in out)]
-            rest = self._estimate([*kept, *self._alone(kept)], n_threads)
-            for pair, table in zip(out, rest.project_many(out, n_threads=n_threads), strict=True):
-                predicted[pair] = PairTable(answers[pair], table.values, [self.sides[a] for a in pair])
-        return {p: predicted[p] for p in small}
+        of_pairs = np.random.default_rng(0).permutation(len(small)) % _FOLDS
+        folds = [[pair for pair, fold in zip(small, of_pairs, strict=True) if fold == i] for i in range(_FOLDS)]
+        predicted: dict[Clique, NDArray[np.float64]] = {}
+        for fold in workers.ahead(lambda i: self._predicted(folds[i]), _FOLDS):
+            predicted |= fold
+
+        def table(i: int) -> PairTable:
+            return PairTable(answers[small[i]], predicted[small[i]], [self.sides[a] for a in small[i]])
+
+        return dict(zip(small, workers.ahead(table, len(small)), strict=True))
+
+    def _predicted(self, out: list[Clique]) -> dict[Clique, NDArray[np.float64]]:
+        """Return tables of pairs by a model of the answers that contain none of them."""
+        if not out:
+            return {}
+        kept = [m for m in self._measurements if not any(set(p) <= set(m.clique) for p in out)]
+        rest = self._estimate([*kept, *self._alone(kept)])
+        tables = rest.project_many(out, n_threads=self._n_threads)
+        return {pair: table.values for pair, table in zip(out, tables, strict=True)}
 
     def _alone(self, kept: list[LinearMeasurement]) -> list[LinearMeasurement]:
         """Return the counts of attributes that no kept answer is about: a pair is predicted from its margins."""
@@ -281,10 +293,12 @@ class CrossValidatedPairs:
             if a not in answered
         ]
 
-    def _estimate(self, kept: list[LinearMeasurement], n_threads: int) -> Model[Any]:
+    def _estimate(self, kept: list[LinearMeasurement]) -> Model[Any]:
         domain, total, zeros = self._model.domain, max(float(self._model.total), 1.0), self._model.constraints
         # Maximum entropy where nothing is known: the dependence of a pair is left to its own answers.
-        return estimate(domain, kept, total, oracle="region_graph", constraints=zeros or None, n_threads=n_threads)
+        return estimate(
+            domain, kept, total, oracle="region_graph", constraints=zeros or None, n_threads=self._n_threads
+        )
 
     def _likelihoods(self) -> NDArray[np.float64]:
         """Return the likelihood of each pair's answers for each size of effects, up to a factor."""

@@ -50,6 +50,8 @@ class _Blocks(NamedTuple):
 class TrueTables:
     """Sampler of possible true tables of some attributes, given the answers of a release.
 
+    Threads may draw several at once.
+
     Parameters
     ----------
     predictions : CrossValidatedPairs
@@ -59,7 +61,7 @@ class TrueTables:
     records : Dataset
         Records of the model, which are weighted.
     rows : ndarray of float
-        Number of records of each drawn table, in turn.
+        Number of records of each drawn table.
     ratio : float
         Effect sizes: unmeasured pairs relative to measured ones.
     farthest : mapping of clique to float
@@ -77,7 +79,7 @@ class TrueTables:
         farthest: Mapping[Clique, float],
     ) -> None:
         self._predictions, self._attributes, self._ratio = predictions, tuple(attributes), ratio
-        self._rows = itertools.cycle(rows)
+        self.weighted, self._rows = records, rows
         columns = [np.asarray(records.columns[a]) for a in self._attributes]
         self._order = np.lexsort(columns[::-1]) if columns else np.arange(len(records))
         new = np.zeros(len(records), dtype=bool)
@@ -99,21 +101,21 @@ class TrueTables:
         self._halvings = {c: self._halved(c) for c in (*single, *pairs, *triples) if self._is_open(c)}
         self._cells = {c: self._combinations(c) for c in self._halvings}
 
-    def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the counts of a drawn table in the cells that records of the model are in."""
-        total = next(self._rows)
+    def drawn(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the counts of a drawn table, one of a number, in the cells that records of the model are in."""
+        total = float(self._rows[number])
         weights = self._drawn_weights(total, rng)
         due = np.cumsum(weights) * (total / max(weights.sum(), 1e-300))
         return np.asarray(np.diff(np.floor(due + rng.random()).astype(np.int64), prepend=0))
 
-    def records(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return the records of the model that make up a drawn table, by their places, each as often as it occurs."""
-        counts = self.drawn(rng)
+    def records(self, number: int, rng: np.random.Generator, attributes: Clique) -> Dataset:
+        """Return a drawn table, one of a number, with some attributes: records of the model."""
+        counts = self.drawn(number, rng)
         starts = np.cumsum(self._mass) - self._mass
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         # Records of a cell occur equally often, but for one.
         each = within * np.repeat(self._mass, counts) // np.maximum(np.repeat(counts, counts), 1)
-        return np.asarray(self._order[np.repeat(starts, counts) + each])
+        return self.weighted._taken(self._order[np.repeat(starts, counts) + each], attributes)
 
     def _drawn_weights(self, total: float, rng: np.random.Generator) -> Array:
         """Return the weights of the cells: drawn effects, raked to drawn tables of the measured cliques."""

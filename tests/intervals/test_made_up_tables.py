@@ -12,12 +12,13 @@ import pytest
 
 import pypgm
 from pypgm import Dataset, Domain, mechanisms
-from pypgm._base.ahead import ahead
+from pypgm._base.ahead import Workers
 from pypgm.errors import EstimateInterruptedWarning
-from pypgm.intervals import known
+from pypgm.intervals import made_up
 from pypgm.intervals.truths import TrueTables
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
+MANY = 40  # tables
 
 
 def released(mechanism, seed=0):
@@ -32,15 +33,18 @@ def released(mechanism, seed=0):
 
 @pytest.fixture
 def at_work(monkeypatch):
-    """Return the threads that make up tables, of which any number of records is worth some."""
-    monkeypatch.setattr(known, "_GRAIN", 1)
-    made, seen = known.ReleaseErrors._world, []
+    """Return the threads that estimate from made-up tables, of which any number of records is worth some."""
+    monkeypatch.setattr(made_up, "_GRAIN", 1)
+    estimated, seen = made_up.MadeUpTables._estimated, []
 
-    def world(*arguments):
-        seen.append(threading.current_thread())
-        return made(*arguments)
+    def noted(tables, number):
+        here = threading.current_thread()
+        seen.append(here)
+        while number >= 6 and here is not threading.main_thread() and tables._n == MANY and not tables._within.over:
+            threading.Event().wait(0.001)  # until it is told to end
+        return estimated(tables, number)
 
-    monkeypatch.setattr(known.ReleaseErrors, "_world", world)
+    monkeypatch.setattr(made_up.MadeUpTables, "_estimated", noted)
     return seen
 
 
@@ -61,12 +65,16 @@ def test_threads_do_not_show(mechanism, at_work):
 
 
 @pytest.mark.parametrize("source", [np.random.default_rng, np.random.PCG64, int])
-def test_no_other_thread_draws_from_what_the_caller_draws_from(source, at_work, monkeypatch):
-    own, seen = TrueTables.records, set()
-    monkeypatch.setattr(TrueTables, "records", lambda *a: (seen.add(threading.current_thread()), own(*a))[1])
-    released("mst").interval(lambda t: np.mean(t["a"]), worlds=2, truths=3, n_threads=2, rng=source(3))
-    assert (threading.main_thread() in seen) == (source is not int)
-    assert len(seen) == 1
+def test_any_source_of_draws_gives_the_same_on_threads(source, at_work, monkeypatch):
+    """No other thread draws from what the caller draws from."""
+    drawn, seen, own, found = TrueTables.records, set(), released("mst"), []
+    monkeypatch.setattr(TrueTables, "records", lambda *a: (seen.add(threading.current_thread()), drawn(*a))[1])
+    for n_threads in (1, 2):
+        rng = source(3)
+        given = own.interval(lambda t: np.mean(t["a"]), worlds=2, truths=6, n_threads=n_threads, rng=rng)
+        found.append((given.high, given.views["truths"], np.random.default_rng(rng).random()))
+    assert found[0] == found[1]
+    assert len(seen) > 1
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -80,11 +88,12 @@ def test_ctrl_c_keeps_what_is_made_and_ends_the_rest(n_threads, at_work):
 
     limits = {"attributes": "a", "truths": 2, "n_threads": n_threads}
     with pytest.warns(EstimateInterruptedWarning, match="after 2 made-up tables"):
-        found = own.interval(interrupted, worlds=40, **limits)
+        found = own.interval(interrupted, worlds=MANY, **limits)
     for thread in at_work:
         if thread is not threading.main_thread():
             thread.join(30)
-    assert len(at_work) <= 3 + n_threads + 1
+            assert not thread.is_alive()
+    assert len(at_work) < MANY
     assert found.high == released("mst").interval(lambda t: np.mean(t["a"]), worlds=2, **limits).high
 
 
@@ -92,10 +101,10 @@ def test_an_error_of_a_made_up_table_is_raised(at_work, monkeypatch):
     def fails(*_):
         raise MemoryError("too many")
 
-    monkeypatch.setattr(known.ReleaseErrors, "_estimated", fails)
-    with pytest.raises(MemoryError, match="too many"):
-        released("mst").interval(lambda t: np.mean(t["a"]), n_threads=2)
-    assert len(at_work) <= 3
+    monkeypatch.setattr(made_up.MadeUpTables, "_rows", fails)
+    for n_threads in (1, 2):
+        with pytest.raises(MemoryError, match="too many"):
+            released("mst").interval(lambda t: np.mean(t["a"]), n_threads=n_threads)
 
 
 @pytest.mark.parametrize("n_threads", [0, 1, 2, 7])
@@ -107,13 +116,15 @@ def test_jobs_ahead_are_few_and_in_order(n_threads):
             begun.append(i)
         return i * i
 
-    results = ahead(job, 20, n_threads)
-    for i in range(12):
-        assert next(results) == i * i
-        assert len(begun) <= i + 1 + n_threads + 1
-    results.close()
-    assert len(begun) < 20 or n_threads == 7
-    assert list(ahead(job, 0, n_threads)) == []
+    with Workers(n_threads) as workers:
+        results = workers.ahead(job, 20)
+        for i in range(12):
+            assert next(results) == i * i
+            assert len(begun) <= i + 1 + (n_threads + 2 if n_threads else 0)
+        results.close()
+        assert len(begun) < 20 or n_threads == 7
+        assert list(workers.ahead(job, 0)) == []
+    assert len(set(begun)) == len(begun)
 
 
 def test_jobs_wait_until_they_may_overlap():
@@ -130,21 +141,62 @@ def test_jobs_wait_until_they_may_overlap():
             overlapping[0] = i >= 3
         return i
 
-    assert list(ahead(job, 12, 3, lambda: overlapping[0])) == list(range(12))
+    with Workers(3) as workers:
+        assert list(workers.ahead(job, 12, lambda: overlapping[0])) == list(range(12))
     assert most[0] == 1
+
+
+def test_whoever_waits_does_what_no_thread_has_begun():
+    """A thread is held by the first job until the last is done, by this one."""
+    last, doing = threading.Event(), []
+
+    def job(i):
+        doing.append((i, threading.current_thread()))
+        assert last.wait(30) if i == 0 else True
+        if i == 3:
+            last.set()
+        return i
+
+    with Workers(1) as workers:
+        jobs = [workers.begin(lambda i=i: job(i)) for i in range(4)]
+        while not doing:
+            last.wait(0.001)
+        dropped = workers.begin(lambda: job(9))
+        dropped.cancel()
+        assert [workers.result(one) for one in jobs] == [0, 1, 2, 3]
+    assert [i for i, _ in doing] == [0, 1, 2, 3]
+    assert {thread for i, thread in doing if i} == {threading.current_thread()}
+
+
+def test_jobs_that_wait_for_others_end():
+    """With errors where they belong, on any number of threads."""
+
+    def inner(i):
+        threading.Event().wait(0.001 * (i % 3))
+        if i == 7:
+            raise LookupError(i)
+        return i
+
+    for n_threads in (0, 1, 3):
+        with Workers(n_threads) as workers:
+            first = [workers.begin(lambda i=i: inner(i)) for i in range(12)]
+            results = workers.ahead(lambda i, first=first, workers=workers: workers.result(first[i]) ** 2, 12)
+            assert [next(results) for _ in range(7)] == [i * i for i in range(7)]
+            with pytest.raises(LookupError, match="7"):
+                next(results)
 
 
 ENDING = """
 import threading
 {imported}
-from pypgm._base.ahead import ahead
+from pypgm._base.ahead import Workers
 
 def jobs():
     threading.main_thread().join()
-    print(*ahead(lambda i: i * i, 5, n_threads=2))
+    print(*Workers(2).ahead(lambda i: i * i, 5))
 
 def begun():
-    for i, square in enumerate(ahead(lambda i: i * i, 5, n_threads=2)):
+    for i, square in enumerate(Workers(2).ahead(lambda i: i * i, 5)):
         if i == 1:
             threading.main_thread().join()
         print(square)
