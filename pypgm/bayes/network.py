@@ -371,7 +371,7 @@ class BayesianNetwork(RowAnswers):
         ValueError
             If an attribute, label or code is unknown.
         """
-        if oracle != "exact":
+        if oracle not in ("exact", "auto"):
             return dict(self.approximation(evidence, oracle=oracle).marginals)
         check_evidence(evidence)
         self.domain.indices(tuple(evidence or ()))
@@ -380,6 +380,8 @@ class BayesianNetwork(RowAnswers):
             for answers in self._divided(evidence or ()):
                 tables |= answers.marginals(evidence, n_threads=n_threads)
         except ModelTooLargeError:  # each attribute alone may depend on few others
+            if oracle == "auto":
+                return dict(self.approximation(evidence).marginals)
             tables = {a: self.query(a, evidence).datavector() for a in reversed(self._order)}  # a part too large first
         return {a: Factor.over(domain, tables[a]) for domain, a in zip(self._singles, self.domain, strict=True)}
 
