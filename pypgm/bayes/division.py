@@ -56,9 +56,8 @@ class _Division:
         last = [a for a in self.domain if a not in with_children and a not in always]
         trees = []
         if self._is_plannable(len(self.domain), tree, last):
-            repeated = (
-                len(last) * self._bytes(self._tree(always)) if always else 0.0
-            )  # every part has those of `always`
+            # Every part has what is known and its ancestors.
+            repeated = len(last) * self._bytes(self._tree(always)) if always else 0.0
             if repeated < self._bytes(tree):
                 trees = self._halved(frozenset(self.domain), tree, last)
         return [Answers(self._potentials(t.domain), t) for t in trees] if len(trees) > 1 else [self.whole]
