@@ -55,17 +55,17 @@ class _Division:
         with_children = {p for parents in self.parents.values() for p in parents}
         last = [a for a in self.domain if a not in with_children and a not in always]
         trees = []
-        if _is_plannable(len(self.domain), tree, last):
-            # Every part has what is known and its ancestors, and evidence makes the whole cheaper than it looks.
-            repeated = len(last) * _bytes_of(self._tree(always)) if always else 0.0
-            if repeated < _bytes_of(tree):
+        if self._is_plannable(len(self.domain), tree, last):
+            # Every part has what is known and its ancestors.
+            repeated = len(last) * self._bytes(self._tree(always)) if always else 0.0
+            if repeated < self._bytes(tree):
                 trees = self._halved(frozenset(self.domain), tree, last)
         return [Answers(self._potentials(t.domain), t) for t in trees] if len(trees) > 1 else [self.whole]
 
     def _halved(self, attributes: frozenset[str], tree: JunctionTree | None, last: Sequence[str]) -> list[JunctionTree]:
         """Return the trees of parts of a part, or its own if that takes no more; none where some part does not fit."""
         undivided = [] if tree is None else [tree]
-        if not _is_plannable(len(attributes), tree, last):
+        if not self._is_plannable(len(attributes), tree, last):
             return undivided
         middle = len(last) // 2
         halves: list[JunctionTree] = []
@@ -75,7 +75,7 @@ class _Division:
             if not trees:
                 return undivided
             halves += trees
-        return halves if sum(map(_bytes_of, halves)) < _bytes_of(tree) else undivided
+        return halves if sum(map(self._bytes, halves)) < self._bytes(tree) else undivided
 
     def _tree(self, attributes: Collection[str]) -> JunctionTree | None:
         names = [a for a in self.domain if a in attributes]
@@ -88,11 +88,17 @@ class _Division:
         cells = np.concatenate([whole.table(i) for i in indices])
         return CliqueVector(domain, [whole.cliques[i] for i in indices], cells)
 
+    def _is_plannable(self, n_attributes: int, tree: JunctionTree | None, last: Sequence[str]) -> bool:
+        """Return whether halving a part down to single attributes takes less than to pass its tree."""
+        least = _BYTES_PLANNED * n_attributes * len(last).bit_length()
+        return len(last) > 1 and (tree is None or tree.cost.bytes > least) and self._bytes(tree) > least
 
-def _bytes_of(tree: JunctionTree | None) -> float:
-    return math.inf if tree is None else tree.cost.bytes
-
-
-def _is_plannable(n_attributes: int, tree: JunctionTree | None, last: Sequence[str]) -> bool:
-    """Return whether halving a part down to single attributes takes less than to pass its tree."""
-    return len(last) > 1 and _bytes_of(tree) > _BYTES_PLANNED * n_attributes * len(last).bit_length()
+    def _bytes(self, tree: JunctionTree | None) -> float:
+        """Return what a tree takes where values are known, as if all its tables shrank as those of its cliques do."""
+        if tree is None:
+            return math.inf
+        if not self.known:
+            return tree.cost.bytes
+        known, shape = {i for i, a in enumerate(tree.domain) if a in self.known}, tree.domain.shape
+        left = sum(math.prod([shape[i] for i in clique if i not in known]) for clique, *_ in tree.plan.nodes)
+        return tree.cost.bytes * left / tree.cost.cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.numeric import as_generator, check_choice, checked_integer
-from pypgm.bayes.batch import Posteriors, posteriors
+from pypgm.bayes.batch import Posteriors
 from pypgm.bayes.frames import MISSING, Frame, Table, as_codes, as_values, column_names, like_frame
-from pypgm.bayes.parts import Part, PlannedTables
+from pypgm.bayes.parts import PlannedTables
 from pypgm.bayes.sampling import draw_ancestral, draw_rows
 from pypgm.data import Dataset
 from pypgm.data.sources.frames import Library, as_frame
@@ -199,7 +199,7 @@ class RowAnswers(PlannedTables):
                 raise ValueError("every attribute has a column: name the targets, or fill missing values with `impute`")
         elif wanted and not columns and column_names(frame):
             raise ValueError("every column is a target, so nothing is known; `impute` fills missing values")
-        answers = self._part((*wanted, *columns)).posteriors(columns, n_rows, wanted, oracle)
+        answers = self._row_posteriors(columns, n_rows, wanted, oracle)
         bad = np.flatnonzero(answers.log_evidence == -np.inf)
         if bad.size and impossible == "raise":
             what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
@@ -215,8 +215,10 @@ class _Network(Protocol):
 
     domain: Domain
 
-    def _part(self, attributes: Iterable[str]) -> Part:
-        """Return the part of the network that an answer on some attributes depends on."""
+    def _row_posteriors(
+        self, columns: Mapping[str, NDArray[np.intp]], n_rows: int, targets: Sequence[str]
+    ) -> Posteriors:
+        """Return the posteriors of targets in each row of codes."""
 
     def map(
         self, targets: str | Iterable[str] | None = None, evidence: Evidence | None = None
@@ -287,8 +289,7 @@ def _together(net: _Network, holes: _Columns) -> _Columns:
 
 def _possible(net: _Network, columns: _Columns, targets: list[str]) -> Posteriors:
     """Return posteriors of rows; all the rows have to be possible."""
-    part = net._part(columns)
-    answers = posteriors(part.domain, part.tables, columns, len(next(iter(columns.values()))), targets)
+    answers = net._row_posteriors(columns, len(next(iter(columns.values()))), targets)
     if (answers.log_evidence == -np.inf).any():
         raise ImpossibleEvidenceError("the known values of a row with missing ones have probability zero")
     return answers
@@ -370,7 +371,7 @@ class BayesianNetwork(RowAnswers):
         ValueError
             If an attribute, label or code is unknown.
         """
-        if oracle != "exact":
+        if oracle not in ("exact", "auto"):
             return dict(self.approximation(evidence, oracle=oracle).marginals)
         check_evidence(evidence)
         self.domain.indices(tuple(evidence or ()))
@@ -379,6 +380,8 @@ class BayesianNetwork(RowAnswers):
             for answers in self._divided(evidence or ()):
                 tables |= answers.marginals(evidence, n_threads=n_threads)
         except ModelTooLargeError:  # each attribute alone may depend on few others
+            if oracle == "auto":
+                return dict(self.approximation(evidence).marginals)
             tables = {a: self.query(a, evidence).datavector() for a in reversed(self._order)}  # a part too large first
         return {a: Factor.over(domain, tables[a]) for domain, a in zip(self._singles, self.domain, strict=True)}
 

@@ -211,7 +211,7 @@ class Part:
         return plan.marginal(given, 1.0, Clock(), max_bytes)
 
     def posteriors(
-        self, columns: Mapping[str, NDArray[np.intp]], n_rows: int, targets: Clique, oracle: Oracle
+        self, columns: Mapping[str, NDArray[np.intp]], n_rows: int, targets: Sequence[str], oracle: Oracle
     ) -> Posteriors:
         """Return the posteriors of targets in each row of codes by an oracle."""
         if oracle == "auto":
@@ -286,3 +286,17 @@ class PlannedTables(EditedTables):
         return self._divisions.get(pattern) or keep(
             self._divisions, pattern, divided(self._whole.answers, self.parents, pattern)
         )
+
+    def _row_posteriors(
+        self, columns: Mapping[str, NDArray[np.intp]], n_rows: int, targets: Sequence[str], oracle: Oracle = "exact"
+    ) -> Posteriors:
+        """Return the posteriors of targets in each row of codes by an oracle."""
+        part = self._part((*targets, *columns))
+        if part is not self._whole or oracle != "exact":
+            return part.posteriors(columns, n_rows, targets, oracle)
+        probabilities: dict[str, NDArray[np.float64]] = {}
+        for answers in self._divided(columns):
+            left = [t for t in targets if t in answers.domain and t not in probabilities]
+            some = self._part_of(frozenset(answers.domain)).posteriors(columns, n_rows, left, oracle)
+            probabilities |= some.probabilities
+        return Posteriors({t: probabilities[t] for t in targets}, some.log_evidence)

@@ -10,7 +10,7 @@ import json
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_models import evidence_on
 from scipy import stats
@@ -286,6 +286,26 @@ def test_marginals_do_not_depend_on_how_a_network_is_divided(net, data):
             np.testing.assert_allclose(factor.values, onto(net, table, [attribute]) / table.sum(), **CLOSE)
 
 
+@settings(max_examples=30)
+@given(networks(), st.data())
+def test_rows_do_not_depend_on_how_a_network_is_divided(net, data):
+    columns = data.draw(st.lists(st.sampled_from(net.domain.attributes), min_size=1, max_size=2, unique=True))
+    frame = {a: [None, 0, net.domain.size(a) - 1] for a in columns}
+    targets = data.draw(st.permutations([a for a in net.domain if a not in columns]))
+    if not targets:
+        return
+    whole = net.predict_proba(frame, targets, impossible="nan")
+    likely = net.log_likelihood(frame)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(division, "_BYTES_PLANNED", 0)
+        fresh = BayesianNetwork(net.domain, net.parents, net.tables)
+        found = fresh.predict_proba(frame, targets, impossible="nan")
+        assert list(found) == list(whole) == targets
+        for t in targets:
+            np.testing.assert_allclose(found[t], whole[t], **CLOSE)
+        np.testing.assert_allclose(fresh.log_likelihood(frame), likely, rtol=1e-11, atol=1e-11)
+
+
 def pairs_of_roots(n_roots, size):
     """Return a network in which every two roots have a child."""
     rng = np.random.default_rng(0)
@@ -296,7 +316,7 @@ def pairs_of_roots(n_roots, size):
     return BayesianNetwork(domain, parents, {a: rng.dirichlet(np.ones(size), shape) for a, shape in shapes.items()})
 
 
-@pytest.mark.parametrize(("n_roots", "size"), [(8, 8), (20, 10)])
+@pytest.mark.parametrize(("n_roots", "size"), [(9, 8), (20, 10)])
 def test_marginals_take_no_tree_of_children_that_are_unknown(n_roots, size):
     net = pairs_of_roots(n_roots, size)
     for evidence in ({}, {"r0": 1}, {"cr0r1": 2}):
@@ -306,6 +326,9 @@ def test_marginals_take_no_tree_of_children_that_are_unknown(n_roots, size):
         assert list(found) == list(net.domain)
         for attribute in ("r0", "r2", "cr0r2", f"cr1r{n_roots - 1}"):
             np.testing.assert_allclose(found[attribute].values, net.query(attribute, evidence).values, **CLOSE)
+    rows = net.predict_proba({"r0": [1, None]})
+    np.testing.assert_allclose(rows["cr0r2"][0], net.query("cr0r2", {"r0": 1}).values, **CLOSE)
+    np.testing.assert_allclose(rows["cr0r2"][1], net.query("cr0r2").values, **CLOSE)
 
 
 def test_a_network_is_divided_once_for_all_values_of_the_same_attributes(monkeypatch):
