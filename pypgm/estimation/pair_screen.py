@@ -44,9 +44,10 @@ def likely_distances(scores: Array, by_chance: Array, stddev: float) -> Array:
         Standard deviation of the noise.
     """
     expected = np.hypot(DISTANCES, by_chance[:, None])
-    away = (scores[:, None] - expected) / stddev
-    fits = np.exp(-0.5 * (away**2 - np.square(away).min(axis=1, keepdims=True)))
     prior = usual = _exponential(float(scores.mean()), expected.mean(axis=0), stddev / math.sqrt(len(scores)))
+    squares = np.square((expected - scores[:, None]) / stddev)
+    del expected  # as large as those
+    fits = np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True)))
     others = (stddev / _APART) ** 2  # pairs of other tables with as much information on the mean as these
     blocks = [fits[k : k + _BLOCK] for k in range(0, len(fits), _BLOCK)]  # each stays in the cache
     for _ in range(_ROUNDS - 1):
