@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pypgm.jobs.stopping import UNHANDLED, WORDS, quit_at_once
 
 __all__ = ["main"]
 
+_BLAS_WAIT = "OPENBLAS_THREAD_TIMEOUT"
+_BLAS_CYCLES = "18"  # log2 of the cycles that its threads wait awake: .1 ms; by default 25 ms each, from their start on
 _YOUNG = 10_000  # new objects between two searches for garbage: five times as many as by default, as little is found
 
 
@@ -23,16 +27,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         if handler in UNHANDLED:
             signal.signal(number, quit_at_once)
     try:
-        if argv is None:  # a process of its own: what is imported stays, and is not searched for garbage
-            gc.disable()
-        from pypgm.cli import command
-
-        if argv is None:
-            gc.freeze()
-            gc.set_threshold(_YOUNG)
-            gc.enable()
+        with _process_of_its_own() if argv is None else contextlib.nullcontext():
+            from pypgm.cli import command
         return command.main(argv)
     finally:
         for number, handler in before.items():
             if signal.getsignal(number) is quit_at_once:
                 signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _process_of_its_own() -> Iterator[None]:
+    """Import a command that is all its process does."""
+    gc.disable()
+    is_chosen = _BLAS_WAIT in os.environ
+    os.environ.setdefault(_BLAS_WAIT, _BLAS_CYCLES)  # which NumPy's import reads
+    try:
+        yield
+    finally:
+        if not is_chosen:
+            del os.environ[_BLAS_WAIT]
+        gc.freeze()  # what is imported stays
+        gc.set_threshold(_YOUNG)
+        gc.enable()

@@ -11,6 +11,7 @@ import io
 import json
 import warnings
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO
@@ -148,6 +149,8 @@ _UNSEALED = 2  # the version of files without a digest
 _TIMED = 3  # the last version whose digest includes the seconds of the estimate
 _ARRAY = "array in this file"  # the key that stands in the text for an array; its value is the array's name
 _DIGEST = "digest"
+_SAMPLE = 1 << 15  # bytes of a larger array that are compressed to see
+_WORTH_IT = 0.9  # of its size
 _READERS = {  # for files without a model of pypgm that people try to load, by kind
     "a BIF network": "pypgm.bayes.BayesianNetwork.read_bif",
     "XMLBIF": "pypgm.read_network",
@@ -167,9 +170,19 @@ def archive_bytes(fields: dict[str, Any]) -> bytes:
     # Noisy numbers hardly shrink: higher levels, such as that of `numpy.savez_compressed`, gain 1 % and take long.
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, array in {HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}.items():
+            archive.compression = zipfile.ZIP_DEFLATED if _shrinks(array) else zipfile.ZIP_STORED
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
     return buffer.getvalue()
+
+
+def _shrinks(array: NDArray[Any]) -> bool:
+    """Return whether an array is worth compressing: not if its middle shows that it would remain about as large."""
+    if array.nbytes < _SAMPLE:
+        return True
+    middle = array.size // 2
+    sample = array.reshape(-1)[middle : middle + _SAMPLE // array.itemsize].tobytes()
+    return len(zlib.compress(sample, 1)) < _WORTH_IT * len(sample)
 
 
 def digest_of(fields: dict[str, Any]) -> str:

@@ -471,6 +471,33 @@ def test_a_reader_that_leaves(folder):
         assert process.wait() == 6
 
 
+@pytest.mark.parametrize(("chosen", "read"), [({}, "18"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")])
+@pytest.mark.parametrize("arguments", ["", "['--version']"])
+def test_threads_of_blas_soon_sleep_in_a_process_of_the_command(chosen, read, arguments):
+    code = f"""
+import gc, os, sys
+sys.path.insert(0, {str(Path(pypgm.__file__).parents[1])!r})
+from pypgm.cli import main
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            print(os.environ.get("OPENBLAS_THREAD_TIMEOUT"))
+
+sys.meta_path.insert(0, Finder())
+sys.argv[1:] = ["--version"]
+try:
+    main({arguments})
+finally:
+    print(os.environ.get("OPENBLAS_THREAD_TIMEOUT"), gc.isenabled())
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_THREAD_TIMEOUT"} | chosen
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    kept = chosen.get("OPENBLAS_THREAD_TIMEOUT", "None")
+    assert done.stdout.split() == [kept if arguments else read, "pypgm", pypgm.__version__, kept, "True"]
+
+
 def test_importing_the_package_leaves_pictures_alone():
     code = "import sys, pypgm, pypgm.cli; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-I", "-c", code], check=False).returncode == 0

@@ -17,6 +17,7 @@ import pypgm
 from pypgm import Dataset, Domain, ModelTooLargeError, Release, mechanisms
 from pypgm.files.archive import archive_bytes, parse_archive
 from pypgm.files.file import file_bytes
+from pypgm.files.format import FORMAT, VERSION
 
 MIB = 1 << 20
 DATA = Dataset({"a": [0, 1] * 50, "b": [0, 1, 1, 0] * 25}, Domain({"a": 2, "b": ["F", "M"]}))
@@ -275,3 +276,23 @@ def test_numbers_of_measurements_are_those_there_are(whole, change, tmp_path):
     (tmp_path / "odd.pgm").write_bytes(pack(header, arrays))
     with pytest.raises(ValueError, match=r"odd\.pgm: not a whole pypgm"):
         pypgm.load(tmp_path / "odd.pgm")
+
+
+def test_large_arrays_are_compressed_where_they_shrink():
+    rng = np.random.default_rng(0)
+    arrays = {
+        "noise": rng.normal(size=(3, 50_000)),
+        "zeros": np.zeros(50_000),
+        "counts": rng.integers(0, 9, 50_000),
+        "transposed": rng.normal(size=(200, 300)).T,
+        "empty": np.zeros((0, 7)),
+        "few": rng.normal(size=5),
+    }
+    packed = archive_bytes({"format": FORMAT, "version": VERSION, **arrays})
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        laws = [info.compress_type for info in archive.infolist()[1:]]
+    stored, deflated = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
+    assert laws == [stored, deflated, deflated, stored, deflated, deflated]
+    again = parsed(packed)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(again[name], array)
