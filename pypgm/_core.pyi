@@ -666,6 +666,7 @@ class RecordSampler:
         rows: typing.SupportsInt | typing.SupportsIndex,
         n_attributes: typing.SupportsInt | typing.SupportsIndex,
         seed: typing.SupportsInt | typing.SupportsIndex,
+        n_threads: typing.SupportsInt | typing.SupportsIndex = 1,
     ) -> None: ...
     def __reduce__(self) -> typing.NoReturn: ...
     def deal(

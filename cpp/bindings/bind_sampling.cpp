@@ -16,12 +16,13 @@ constexpr double kDrawWork = 500;  // of a record or a cell, in operations
 
 using Sampler = Exclusive<RecordSampler>;
 
-std::unique_ptr<Sampler> make_sampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed) {
+std::unique_ptr<Sampler> make_sampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed,
+                                      int n_threads) {
   if (rows > kMaxRecords) {
     throw py::value_error("at most " + std::to_string(kMaxRecords) + " records can be drawn, got " +
                           std::to_string(rows));
   }
-  return make_exclusive<RecordSampler>(kDrawWork, rows, n_attributes, seed);
+  return make_exclusive<RecordSampler>(kDrawWork, rows, n_attributes, seed, checked_threads(n_threads));
 }
 
 /// Checks the axes of a table; returns its number of cells.
@@ -136,7 +137,8 @@ CodeArray take_column(Sampler& self, std::size_t attribute) {
 
 void bind_sampling(py::module_& m) {
   py::class_<Sampler>(m, "RecordSampler", "Draws columns of records by randomised rounding.")
-      .def(py::init(&make_sampler), py::arg("rows"), py::arg("n_attributes"), py::arg("seed"))
+      .def(py::init(&make_sampler), py::arg("rows"), py::arg("n_attributes"), py::arg("seed"),
+           py::arg("n_threads") = 1)
       .def("draw", &draw, py::arg("table").noconvert(), py::arg("attributes"), py::arg("sizes"),
            py::arg("in_separator"), py::arg("in_margin"),
            "Draw the attributes of a table that are not in its separator, given the separator.")

@@ -1,6 +1,7 @@
 #pragma once
 // The inner loops, compiled once for each instruction set, and the choice among them.
 // May include base and tables.
+#include "core/simd/code_kernels.hpp"      // joint values of several attributes
 #include "core/simd/contiguous_loops.hpp"  // passes over contiguous cells
 #include "core/simd/contract_kernels.hpp"  // inner loops of products of two tables
 #include "core/simd/dot_kernels.hpp"       // inner products of rows

@@ -232,7 +232,7 @@ def refined_records(
 
 MAX_RECORDS = 2**31 - 1
 """Most records that the core counts."""
-_RECORD_BYTES = 16  # of a record besides: its joint value, its place in the order in which values are dealt, a column
+_RECORD_BYTES = 5  # of a record besides: the value dealt to it, and what is counted of the threads' parts
 _CELL_BYTES = 48  # of a cell of a table drawn from: its weight and count, its fraction and links while it is rounded
 _COLUMN_BYTES = 56  # of a new value whose count is kept close: its mean, and its slack and links as those of a cell
 _GROUP_BYTES = 112  # of a value of the attributes a table is drawn given: its counts, sums, and places in lists
@@ -308,9 +308,9 @@ def draw_records(
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
     text = f"{rows} records of {len(domain)} attributes"
     check_fits(rows * (code_bytes(domain) + _RECORD_BYTES), None, text, "ask for fewer")
-    sampler = _core.RecordSampler(rows, len(domain), seed)
-    steps = steps_of(tree)
     watch = clock or Clock()
+    sampler = _core.RecordSampler(rows, len(domain), seed, watch.n_threads)
+    steps = steps_of(tree)
     for i, (table, draws) in enumerate(zip(tables, steps, strict=True)):
         watch.tick(partial("{}/{} cliques of records".format, i, len(nodes)))
         for step in draws:

@@ -385,6 +385,17 @@ def test_the_seed_alone_decides():
     assert any((fresh[0][n] != fresh[1][n]).any() for n in one)
 
 
+@pytest.mark.parametrize("n_threads", [2, 5])
+def test_records_are_the_same_on_any_number_of_threads(n_threads):
+    domain = Domain({"a": 3, "b": 200, "c": 4, "d": 2})
+    tree = JunctionTree(domain, [("a", "b"), ("b", "c", "d")])
+    joint = Factor(domain, np.random.default_rng(0).random(domain.size()))
+    tables = [joint.project(node.clique) for node in tree.nodes]
+    for rows in (0, 1, 40_000, 200_001):
+        one, more = (draw_records(tree, tables, rows, 1, clock=Clock(n_threads=n)) for n in (1, n_threads))
+        assert all(np.array_equal(one[a], more[a]) and len(one[a]) == rows for a in domain)
+
+
 def test_other_threads_run_while_records_are_drawn():
     sampler, table = _core.RecordSampler(300_000, 1, 0), np.ones(1_000)
     assert lets_others_in(lambda: sampler.draw(table, [0], [1_000], [0], [0]))

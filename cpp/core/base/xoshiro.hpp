@@ -70,9 +70,9 @@ class Xoshiro {
 /// Permutes values uniformly at random (Fisher and Yates). Requires fewer than 2^32 values.
 template <class T>
 void shuffle(std::span<T> values, Xoshiro& random) {
-  const Watch* const watch = thread_watch;
+  constexpr std::size_t kBetweenLooks = 4096;
   for (std::size_t left = values.size(); left > 1; --left) {
-    leave_if_abandoned(watch);
+    if (left % kBetweenLooks == 0) leave_if_abandoned();
     std::swap(values[left - 1], values[random.below(static_cast<std::uint32_t>(left))]);
   }
 }

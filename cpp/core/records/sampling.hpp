@@ -26,12 +26,13 @@ struct CountTable {
 };
 
 /// Draws the columns of a table of records from conditional distributions by controlled rounding: the counts
-/// are the expected counts rounded at random, and which record gets which value is random. One thread; the
-/// records depend on the seed and the steps alone.
+/// are the expected counts rounded at random, and which record gets which value is random. The records
+/// depend on the seed and the steps alone. Counts and the order of new values are one thread's, what is done
+/// record by record is all threads'.
 class RecordSampler {
  public:
   /// Requires rows <= kMaxRecords.
-  RecordSampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed);
+  RecordSampler(std::size_t rows, std::size_t n_attributes, std::uint64_t seed, int n_threads = 1);
 
   /// Draws the attributes of a table that are not in its separator, given the separator.
   ///
@@ -70,11 +71,12 @@ class RecordSampler {
   }
 
  private:
-  std::vector<std::uint32_t> separator_values(const SamplingStep& step, std::size_t& groups) const;
-  void take(const SamplingStep& step, std::vector<std::uint32_t>& values);
+  template <class Fill>
+  void draw_by(const SamplingStep& step, const Fill& fill);
 
   std::size_t rows_;
   Xoshiro random_;
+  int n_threads_;
   std::vector<Codes> columns_;
   std::vector<std::size_t> drawn_;  ///< size of each attribute that has been drawn, 0 of the others
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/simd/code_kernels.hpp"
 #include "core/simd/contract_kernels.hpp"
 #include "core/simd/dot_kernels.hpp"
 #include "core/simd/extended_kernels.hpp"
@@ -88,6 +89,7 @@ const Set& chosen(const Set& baseline, const Set& avx2, const Set& avx512) {
 #endif
 
 PYPGM_DISPATCH(Kernels, kernels)
+PYPGM_DISPATCH(CodeKernels, code_kernels)
 PYPGM_DISPATCH(ContractKernels, contract_kernels)
 PYPGM_DISPATCH(DotKernels, dot_kernels)
 PYPGM_DISPATCH(MessageKernels, message_kernels)
