@@ -269,15 +269,14 @@ def explanations(
     [({'a': 0, 'b': 0}, 0.4), ({'a': 1, 'b': 0}, 0.3)]
     """
     check_network(net)
-    k = min(
-        checked_integer("k", k, 1), net.domain.size(net.domain.attributes if targets is None else as_clique(targets))
-    )
+    wanted = None if targets is None else as_clique(targets)
+    k = min(checked_integer("k", k, 1), net.domain.size(net.domain.attributes if wanted is None else wanted))
     check_fits(_EXPLANATION_BYTES * k * len(net.domain), None, f"{k} explanations", "ask for fewer")
-    if targets is not None and not as_clique(targets):
+    if wanted is not None and not wanted:
         raise ValueError("explanations need at least one target, got none")
     with Clock("explanations", time_limit, progress, ends="the explanations") as clock:
-        if targets is not None:
-            return _from_table(net, k, evidence, as_clique(targets))
+        if wanted is not None:
+            return _from_table(net, k, evidence, wanted)
         known = _logs(net, evidence)
         free = [a for a in net.domain if a not in known or np.count_nonzero(known[a] > -np.inf) > 1]
         return _best(net, k, known, free, clock)

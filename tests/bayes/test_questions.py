@@ -140,7 +140,7 @@ def test_explanations_are_the_largest_cells(seed):
             assert np.exp(net.log_probability(found[-1][0])) > 0
         few = summed(net, table, "bd").reshape(-1)
         few = np.sort(few[few > 0])[::-1]
-        found = explanations(net, 4, evidence, ("d", "b"))
+        found = explanations(net, 4, evidence, iter(("d", "b")))
         assert [list(values) for values, _ in found] == [["d", "b"]] * len(found)
         assert np.exp([log for _, log in found]) == pytest.approx(few[:4], rel=1e-9)
 

@@ -213,6 +213,7 @@ KINDS_WITH_TEXTS = {
     "real": lambda rng: (Real, (-2500.0, 1500.0), {"bins": 7, "decimals": int(rng.integers(3))}),
     "doubles": lambda rng: (Real, (-2500.0, 1500.0), {"bins": 7}),
     "month": lambda rng: (Date, ("1999-04-01", "2003-05-02"), {"resolution": "quarter", "format": "%m.%Y"}),
+    "name": lambda rng: (Date, ("1999-04-01", "2003-05-02"), {"resolution": "quarter", "format": "%b %Y"}),
     "year": lambda rng: (Date, ("1998-07-01", "2003-03-02"), {"resolution": "year", "format": "%Y-%m"}),
 }
 
@@ -230,7 +231,10 @@ def test_no_value_of_a_bin_is_drawn_whose_text_is_that_of_a_null(name):
             how |= {"minus": str(rng.choice(["-", "brackets"]))}
         plain = kind(*bounds, **how)
         codes = rng.integers(0, plain.n_values, 3)
-        column = kind(*bounds, null=list(dict.fromkeys(["?", *plain.texts(codes, rng)])), **how)
+        texts = plain.texts(codes, rng)
+        if name == "name":  # of months, which are read in capitals, too
+            texts = [text.upper() for text in texts]
+        column = kind(*bounds, null=list(dict.fromkeys(["?", *texts])), **how)
         many = np.repeat(codes, 30)
         values = column.drawn(many, rng)
         assert column.encode(column.written(many, values))[0].tolist() == many.tolist()

@@ -64,7 +64,7 @@ MUTANTS = {
     )("_pure_cost(self.epsilon, unit)", "self.epsilon if unit == 'epsilon' else self.epsilon ** 2 / 8"),
     "the first record of each block of a file is taken for a header": at(
         "data.sources.arrow_csv:arrow_codes", partial(check_sources, ["CSV in blocks"]), "wrong counts"
-    )("0", "1"),
+    )("codes[places]", "codes[places[1:]]"),
     "numbers beside nulls are doubles whatever their size": at(
         "data.sources.frames:_values", partial(check_sources, ["pandas"]), "wrong counts"
     )(one_case(9)),

@@ -286,14 +286,14 @@ class Binned(Column):
         is_null = np.isin(steps / (self.per_unit or 1), self.null_places)
         if self._null_run:
             distinct, number = np.unique(steps, return_inverse=True)
-            texts = self._as_texts(self.of_steps(distinct))
-            is_null |= np.array([text.strip() in self.null_texts for text in texts], dtype=bool)[number]
+            places, states = self._read_each(self._as_texts(self.of_steps(distinct)), self.null_texts)
+            is_null |= ((states == _MISSING) | np.isin(places, self.null_places))[number]
         return is_null
 
     @property
     @abstractmethod
     def _null_run(self) -> int:
-        """Least steps in a row, at most, that have the text of one null, though not its place; 0 if none can have."""
+        """Steps in a row, at most, whose texts, but not places, a file reads as one null; 0 if there are none."""
 
     @property
     def _least_step(self) -> int:

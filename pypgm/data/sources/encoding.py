@@ -107,7 +107,7 @@ class Growing:
         end = self._lengths[name] = start + len(piece)
         if end > len(buffer):
             buffer.resize(max(end, len(buffer) + len(buffer) // _SPARE), refcheck=False)
-        buffer[start:end] = piece
+        np.copyto(buffer[start:end], piece, casting="safe")
 
     def whole(self) -> dict[str, NDArray[Any]]:
         """Return all codes; no more can be appended then."""
