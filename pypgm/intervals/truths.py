@@ -100,6 +100,7 @@ class TrueTables:
         self._groups |= {(a,): self._key([self._measured_groups(a)], (a,)) for a in self._attributes}
         self._halvings = {c: self._halved(c) for c in (*single, *pairs, *triples) if self._is_open(c)}
         self._cells = {c: self._combinations(c) for c in self._halvings}
+        self._tables = {c: self._table(c) for c in self._halvings}
 
     def drawn(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the counts of a drawn table, one of a number, in the cells that records of the model are in."""
@@ -147,8 +148,7 @@ class TrueTables:
         """Return log effects of a clique, smaller where they would take a pair farther than its screen leaves."""
         if clique not in self._farthest:
             return effects
-        cells = self._cells[clique]
-        mass = self._mass if cells is None else np.bincount(cells, self._mass, effects.size)
+        mass = self._tables[clique]
         weights = mass * np.exp(effects)
         far = 0.5 * float(np.abs(weights / weights.sum() - mass / mass.sum()).sum())
         return np.asarray(effects * min(1.0, self._farthest[clique] / max(far, 1e-300)))
@@ -166,6 +166,11 @@ class TrueTables:
         """Return each cell's combination of values of a clique if there are fewer of them than cells."""
         sizes = [self._predictions.sides[a].counts.size for a in clique]
         return self._key([np.arange(k) for k in sizes], clique) if math.prod(sizes) < self._mass.size else None
+
+    def _table(self, clique: Clique) -> Array | Codes:
+        """Return the records of each combination of values of a clique, or of each cell if there are fewer of them."""
+        cells, n_cells = self._cells[clique], math.prod(b.size for b in self._halvings[clique][0].blocks)
+        return self._mass if cells is None else np.bincount(cells, self._mass, n_cells)
 
     def _is_open(self, clique: Clique) -> bool:
         """Return whether effects of a clique are drawn: not where each of its cells was measured."""
@@ -206,12 +211,8 @@ class TrueTables:
 
     def _effects(self, clique: Clique, halvings: list[_Blocks], tau: float, rng: np.random.Generator) -> Array:
         """Return drawn log effects of the cells within measured groups, of mean weight about 1."""
-        sizes = [block.size for block in halvings[0].blocks]
-        codes = [self._codes[a] for a in clique]
-        cells = self._cells[clique]
-        if cells is not None:  # of each combination of values once
-            codes = [*np.indices(sizes).reshape(len(sizes), -1)]
-        effects, variances = np.zeros((2, codes[0].size))
+        codes, cells = [self._codes[a] for a in clique], self._cells[clique]
+        effects_and_variances = np.zeros((2, codes[0].size if cells is None else self._tables[clique].size))
         for blocks, hidden in halvings:
             if len(clique) == 1:
                 spread = hidden
@@ -219,9 +220,11 @@ class TrueTables:
                 spread = max(_TRIPLES * tau / _HIDDEN, 1.0) * hidden
             else:
                 spread = np.maximum(tau if clique in self._groups else self._ratio * tau, hidden)
-            key = _index(blocks, codes)
-            effects += (rng.normal(size=spread.size) * spread)[key]
-            variances += (spread**2)[key]
+            of_blocks = np.stack([rng.normal(size=spread.size) * spread, spread**2])
+            effects_and_variances += (
+                of_blocks.take(_index(blocks, codes), axis=1) if cells is None else _over(of_blocks, blocks)
+            )
+        effects, variances = effects_and_variances
         share = np.minimum(1.0, _MOST_SPREAD / np.sqrt(np.maximum(variances, 1e-12)))
         drawn = self._limited(clique, np.asarray(share * effects - share**2 * variances / 2))
         return drawn if cells is None else drawn[cells]
@@ -233,6 +236,14 @@ def _index(groups: Sequence[Codes], codes: Sequence[Codes]) -> Codes:
     for group, column in zip(groups, codes, strict=True):
         index = index * (int(group.max()) + 1) + group[column]
     return index
+
+
+def _over(of_blocks: Array, blocks: Sequence[Codes]) -> Array:
+    """Return rows of numbers of blocks as rows of numbers of the combinations of values in them."""
+    table = of_blocks.reshape(len(of_blocks), *(int(block.max()) + 1 for block in blocks))
+    for axis in range(len(blocks), 0, -1):  # the last axis first, so that whole rows of most cells are copied
+        table = table.take(blocks[axis - 1], axis=axis)
+    return table.reshape(len(of_blocks), -1)
 
 
 def _runs(groups: Codes, counts: Array, ranks: Codes, n: int) -> Codes:
