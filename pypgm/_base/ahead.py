@@ -52,7 +52,7 @@ class Job(Generic[T]):
         return cast("T", value)
 
     def cancel(self) -> None:
-        """Leave the job, of which nobody needs the result, unless a thread has begun it."""
+        """Drop the job, whose result nobody needs, unless a thread has begun it."""
         if self._future is None or self._future.cancel():
             self._outcome = None, None
 
@@ -60,8 +60,8 @@ class Job(Generic[T]):
 class Workers:
     """Threads beside the caller's own; whoever waits for a result does jobs that no thread has begun.
 
-    A job may wait for jobs that wait for none. Whoever leaves the context does not wait for jobs that have begun: it
-    tells them to end. Where no thread can start, as while the interpreter ends, the caller does all jobs.
+    A job may wait for jobs that wait for none. The end of the context does not wait for jobs that have begun: whoever
+    leaves it has to end them. Where no thread can start, as while the interpreter ends, the caller does all jobs.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: Any) -> Fa
     return _read_only(domain.project(scope), values)
 
 
-def divided(table: Factor) -> Factor:
+def normalised(table: Factor) -> Factor:
     """Return a conditional table whose rows are divided by their sums."""
     values = table.values
     return _read_only(table.domain, values / values.sum(axis=-1, keepdims=True))

@@ -12,7 +12,7 @@ import numpy as np
 
 from pypgm._base.html import Shown
 from pypgm.bayes.bif import Unseen, format_bif, parse_bif
-from pypgm.bayes.checks import EXACT, NetworkError, checked_table, divided, ordered, row_error
+from pypgm.bayes.checks import EXACT, NetworkError, checked_table, normalised, ordered, row_error
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.bayes.xmlbif import format_xmlbif, parse_xmlbif
 from pypgm.data.columns.codebook import label_texts
@@ -104,7 +104,7 @@ class ConditionalTables(Shown):
     @cached_property
     def _distributions(self) -> Mapping[str, Factor]:
         """The tables that answers come from: rows that do not sum to 1 exactly are divided by their sums."""
-        return {**self.tables, **{a: divided(self.tables[a]) for a in self._inexact}}
+        return {**self.tables, **{a: normalised(self.tables[a]) for a in self._inexact}}
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         made = partial(type(self), name=self.name)

@@ -296,10 +296,10 @@ def _possible(net: _Network, columns: _Columns, targets: list[str]) -> Posterior
 
 
 class BayesianNetwork(RowAnswers):
-    r"""The distribution :math:`p(x) \propto \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`, immutable.
+    r"""The distribution :math:`p(x) = \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`, immutable.
 
-    Rows that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a note: `tables` and files keep
-    them as given, answers divide them by their sums.
+    Rows of :math:`\theta_i` that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a note:
+    `tables` and files keep them as given, answers divide them by their sums.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ class LinearMeasurement(Shown):
         put = object.__setattr__
         put(other, "values", values)
         put(other, "clique", self.clique if clique is None else clique)
-        for name in self.__slots__[2:]:
+        for name in self.__slots__[2:]:  # all others
             put(other, name, getattr(self, name))
         return other
 

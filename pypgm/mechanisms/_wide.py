@@ -386,7 +386,7 @@ def _measure_asked(
 
 
 def _kept(run: Run, measure: Callable[[], T]) -> T:
-    """Return the result of a measurement; Ctrl-C meanwhile is marked, and a second one raised: it is paid for."""
+    """Return the result of a measurement, which is paid for: Ctrl-C meanwhile is noted, a second one raised."""
     kept: list[T] = []
     try:
         with interrupts_held():
@@ -399,7 +399,7 @@ def _kept(run: Run, measure: Callable[[], T]) -> T:
 
 
 def _mark_if_interrupted(run: Run, model: _Model) -> None:
-    """Mark a model as the last one where Ctrl-C came while answers were on their way."""
+    """Mark a model as the last one if Ctrl-C came while something was measured."""
     if run.is_interrupted and not run.ended(model):
         mark_interrupted(model)
 

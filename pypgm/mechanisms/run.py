@@ -226,7 +226,7 @@ class Run(Entry):
     screen : PairScreen, optional
         Noisy distances of pairs from independence, which the release keeps.
     is_interrupted : bool
-        Whether Ctrl-C came while an answer was measured, which is kept; the last model is to be marked.
+        Whether Ctrl-C came while something was measured: answers are kept, and the next model is the last.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from pypgm.data.columns.column import Column
 from pypgm.data.columns.listed_numbers import line_of
 from pypgm.data.schema.rule_comparison import Comparison
 
-_DRAWS = 20  # of all values that a rule compares, before they are drawn one after the other
+_DRAWS = 20  # of all values that a rule compares, before they are drawn one after the other; of one that reads as null
 
 Codes = Mapping[str, "NDArray[Any]"]
 

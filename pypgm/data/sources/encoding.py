@@ -21,7 +21,7 @@ from pypgm.data.schema.person import KeyColumn
 from pypgm.data.sources.frames import Frame, as_columns
 from pypgm.domain import Domain, Label, check_domain, listed
 
-_SPARE = 8  # a part of so many of an array's memory is spare, at most, while it grows
+_SPARE = 8  # an array grows by one part in so many at least, so that it is not copied for each piece
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
