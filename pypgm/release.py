@@ -388,12 +388,12 @@ class Release(Released[Model_co]):
         >>> bool(found.low < 2 / 3 < found.high), found.attributes, found.basis
         (True, ('a',), 'measured')
         """
-        if target == "population" and self.privacy.weight:
-            known = "the sampling error of a weighted survey depends on its design, which no release knows"
-            raise ValueError(f'{known}: target needs "records"')
         from pypgm.intervals.frames import Frames
         from pypgm.intervals.made_up import MadeUpTables
 
+        if target == "population" and self.privacy.weight:
+            known = "the sampling error of a weighted survey depends on its design, which no release knows"
+            raise ValueError(f'{known}: target needs "records"')
         model = self._with_errors(())
         checked = Statistic(statistic)
         frames = Frames(model.domain, self.schema, self.layout)

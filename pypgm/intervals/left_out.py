@@ -196,6 +196,8 @@ class CrossValidatedPairs:
         Standard deviation of the noise in a sum of an answer about several attributes.
     whole : list of set of str
         Sets of three or more attributes whose every cell was measured.
+    pairs : dict of tuple of str to PairTable
+        Tables of the measured pairs; none before `predict`, which questions about single attributes do not need.
     """
 
     def __init__(
@@ -219,7 +221,7 @@ class CrossValidatedPairs:
         self._is_predicted = False
 
     def predict(self, workers: Workers) -> None:
-        """Predict the tables of the measured pairs, in the order of the domain; single attributes need none."""
+        """Predict the tables of the measured pairs, in the order of the domain, once."""
         if not self._is_predicted:
             self.pairs = self._tables(workers)
             self._is_predicted = True

@@ -29,7 +29,7 @@ struct LinearMap {
 
   bool is_cellwise = false;  ///< whether each cell counts in the answer of its own number, once
 
-  /// Looks whether that is so, or rows of so many cells are asked alike, in few ways.
+  /// Finds out whether that is so, or else whether rows of so many cells count in answers in few ways.
   void find_rows(std::size_t cells_of_row);
 
   /// Whether each cell counts in one answer, once.

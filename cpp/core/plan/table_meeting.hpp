@@ -29,7 +29,8 @@ class TableMeeting {
 
   void join(int value, const Scope& scope) { present_.push_back({value, bits_of(scope)}); }
 
-  /// Whether the table that came last has one cell as the first has; such a one is moved to the front.
+  /// Whether the first table and the last one to join have a single cell; if only the last has, it becomes
+  /// the first.
   bool single_cells();
 
   /// Of many tables, makes one of all over the same attributes: make(first, second, out) is their product.

@@ -1,6 +1,6 @@
 #pragma once
-// Counts of a table drawn from: expected counts, controlled rounding, and the records each separator value
-// has.
+// Counts of a table that records are drawn from: expected counts, rounded under control to the records that
+// each separator value has.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,11 +18,10 @@ struct SamplingStep {
   std::vector<std::size_t> attributes;     ///< column index of each axis
   std::vector<std::size_t> sizes;          ///< entries of each axis
   std::vector<std::uint8_t> in_separator;  ///< of each axis: 1 if it has been drawn
-  std::vector<std::uint8_t>
-      in_margin;  ///< of each axis: 1 if it belongs to the margin, whose counts are kept closest
+  std::vector<std::uint8_t> in_margin;     ///< of each axis: 1 if in the margin (kept closest)
 };
 
-/// What takes the counts of the new values of a separator value, both in C order.
+/// Receives the counts of the new values of a separator value, both in C order.
 using TakeCounts = std::function<void(std::uint32_t separator, std::span<const std::int32_t> counts)>;
 
 /// Draws the counts of a step's table, one block of separator values after the other, and calls take once for
