@@ -49,6 +49,7 @@ NOT_PRIVATE = {
     "pypgm.data.*.encode": "one column, behind what reads the table",
     "pypgm.data.*.steps_*": "one column, behind what reads the table",
     "pypgm.data.*.shown": "synthetic values",
+    "pypgm.data.*.reads_as_null": "values to be drawn",
     "pypgm.data.*.written": "synthetic values",
     "pypgm.data.*.of_family": "synthetic values",
     "pypgm.data.as_frame": "synthetic values",
