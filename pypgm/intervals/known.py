@@ -166,7 +166,7 @@ class ReleaseErrors:
         if pairs:
             left_out.predict(workers)
         far = self._far([p for p in pairs if p not in left_out.pairs], n_threads)
-        left_out.grow(inner, rows, workers)
+        left_out.prepare(inner, rows, workers)
         return TrueTables(left_out, inner, workers.result(weighted), rows, self._unmeasured, farthest=far)
 
     def _far(self, pairs: Collection[Clique], n_threads: int) -> Mapping[Clique, float]:

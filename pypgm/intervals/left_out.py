@@ -242,11 +242,18 @@ class CrossValidatedPairs:
         weights = of_any if pair is None else of_measured[pair]
         return max(_MIN_SIZE, int(rng.choice(TAUS.size, p=weights)))
 
-    def grow(self, attributes: Sequence[str], totals: Array, workers: Workers) -> None:
-        """Compute, on several threads, the distributions of counts for tables of so many records."""
+    def prepare(self, attributes: Sequence[str], totals: Array, workers: Workers) -> None:
+        """Compute, on several threads, what tables of some attributes and so many records are drawn from.
+
+        Threads that draw at once would each compute it, at the same time.
+        """
         keys = dict.fromkeys(self._tree_key(a, total) for a in attributes for total in (None, *totals.tolist()))
         new = [key for key in keys if key not in self._trees]
         self._trees |= zip(new, workers.ahead(lambda i: self._tree(*new[i]), len(new)), strict=True)
+        inside = [pair for pair in self.pairs if set(pair) <= set(attributes)]
+        likely = [max(_MIN_SIZE, int(self._sizes[1][pair].argmax())) for pair in inside]
+        for _ in workers.ahead(lambda i: self.pairs[inside[i]].prepare(likely[i]), len(inside)):
+            pass  # kept by the pair
 
     def polya_tree(self, attribute: str, total: float | None = None) -> PolyaTree | None:
         """Return the distribution of the counts of an attribute's values, where there is an answer about each.

@@ -248,6 +248,11 @@ class PairTable:
         *root, whitened = _core.cholesky(np.vstack([covariance, self._left]))
         return float(-np.log(np.diag(root)).sum() - np.square(whitened).sum() / 2)
 
+    def prepare(self, index: int) -> None:
+        """Compute what draws for a size of effects share."""
+        if not self._by_cell:
+            self.posterior(index)
+
     def posterior(self, index: int) -> tuple[Array, Array, Array]:
         """Return gain, mean and variances of the table's cells given the answers, for a size of effects."""
         if index not in self._gains:

@@ -94,7 +94,8 @@ def test_threads_set_up_all_that_true_tables_draw_from(n_threads, monkeypatch):
     with Workers(n_threads) as workers:
         truths = known.truths(tuple(DOMAIN), 8, 1, workers=workers)
     made = dict(known._left_out._trees)
-    monkeypatch.setattr(CrossValidatedPairs, "grow", lambda *_: None)
+    assert all(pair._gains or pair._by_cell for pair in known._left_out.pairs.values())
+    monkeypatch.setattr(CrossValidatedPairs, "prepare", lambda *_: None)
     alone = lazy.truths(tuple(DOMAIN), 8, 1)
     for i in range(8):
         assert np.array_equal(*(t.drawn(i, np.random.default_rng(i)) for t in (truths, alone)))
