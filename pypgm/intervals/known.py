@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,7 +147,7 @@ class ReleaseErrors:
     ) -> TrueTables:
         """Return a sampler of `n` true tables of some attributes, and of those that they are functions of.
 
-        Its records have some others as well, by default all. Predictions are made with other threads, if there are any.
+        Its records have some others as well, by default all. Other threads, if there are any, help to set it up.
         """
         from statistics import NormalDist  # takes a while
 
@@ -159,13 +159,15 @@ class ReleaseErrors:
         scores = np.array([normal.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])
         scores /= max(float(np.sqrt(np.mean(np.square(scores)))), 1e-300)
         rows = np.maximum(1.0, self.rows + self.total_stddev * scores)
-        left_out = self._left_out
+        left_out, workers = self._left_out, workers or Workers()
+        held = None if others is None else self.model.domain.canonical({*inner, *others})
+        weighted = workers.begin(partial(self._weighted, held))  # by a thread while this one predicts
         pairs = list(itertools.combinations(inner, 2))
         if pairs:
-            left_out.predict(workers or Workers())
+            left_out.predict(workers)
         far = self._far([p for p in pairs if p not in left_out.pairs], n_threads)
-        held = None if others is None else self.model.domain.canonical({*inner, *others})
-        return TrueTables(left_out, inner, self._weighted(held), rows, self._unmeasured, farthest=far)
+        left_out.prepare(inner, rows, workers)
+        return TrueTables(left_out, inner, workers.result(weighted), rows, self._unmeasured, farthest=far)
 
     def _far(self, pairs: Collection[Clique], n_threads: int) -> Mapping[Clique, float]:
         """Return how far a screen leaves the true tables of pairs from the model, in total variation."""

@@ -244,20 +244,39 @@ class CrossValidatedPairs:
         weights = of_any if pair is None else of_measured[pair]
         return max(_MIN_SIZE, int(rng.choice(TAUS.size, p=weights)))
 
-    def polya_tree(self, attribute: str, more: float = 0.0) -> PolyaTree | None:
+    def prepare(self, attributes: Sequence[str], totals: Array, workers: Workers) -> None:
+        """Compute, on several threads, what tables of some attributes and so many records are drawn from.
+
+        Threads that draw at once would each compute it, at the same time.
+        """
+        keys = dict.fromkeys(self._tree_key(a, total) for a in attributes for total in (None, *totals.tolist()))
+        new = [key for key in keys if key not in self._trees]
+        self._trees |= zip(new, workers.ahead(lambda i: self._tree(*new[i]), len(new)), strict=True)
+        inside = [pair for pair in self.pairs if set(pair) <= set(attributes)]
+        likely = [max(_MIN_SIZE, int(self._sizes[1][pair].argmax())) for pair in inside]
+        for _ in workers.ahead(lambda i: self.pairs[inside[i]].prepare(likely[i]), len(inside)):
+            pass  # kept by the pair
+
+    def polya_tree(self, attribute: str, total: float | None = None) -> PolyaTree | None:
         """Return the distribution of the counts of an attribute's values, where there is an answer about each.
 
-        Counts of rare values depend on the number of records, `more` than the model has: there is a distribution
+        Counts of rare values depend on the number of records, by default that of the model: there is a distribution
         for each number of records that moves a value by half of its noise.
         """
-        side = self.sides[attribute]
-        step = side.counts.size * float(np.sqrt(np.median(side.variances))) / 2
-        key = attribute, round(more / step) if step else 0
+        key = self._tree_key(attribute, total)
         if key not in self._trees:
-            answers = [m for m in self._answers if attribute in m.clique]
-            total = max(1.0, float(side.counts.sum()) + key[1] * step)
-            self._trees[key] = _tree_of(self._domain, attribute, side.ranks, answers, total)
+            self._trees[key] = self._tree(*key)
         return self._trees[key]
+
+    def _tree_key(self, attribute: str, total: float | None) -> tuple[str, int]:
+        """Return the attribute, and by how many steps a number of records differs from the model's."""
+        step = self.sides[attribute].step
+        return attribute, round((total - float(self.sides[attribute].counts.sum())) / step) if total and step else 0
+
+    def _tree(self, attribute: str, steps: int) -> PolyaTree | None:
+        side, answers = self.sides[attribute], [m for m in self._answers if attribute in m.clique]
+        total = max(1.0, float(side.counts.sum()) + steps * side.step)
+        return _tree_of(self._domain, attribute, side.ranks, answers, total)
 
     def _tables(self, workers: Workers) -> dict[Clique, PairTable]:
         """Predict each pair by a model of the answers that do not contain it, a fold of the pairs at a time."""

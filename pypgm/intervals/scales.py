@@ -129,6 +129,11 @@ class Side(NamedTuple):
     ranks: Codes
     groups: Codes
 
+    @property
+    def step(self) -> float:
+        """Difference in the number of records that moves a value by half of its noise."""
+        return self.counts.size * float(np.sqrt(np.median(self.variances))) / 2
+
 
 class PairTable:
     """The distribution of a pair's true table given its answers, for each size of effects.
@@ -243,6 +248,11 @@ class PairTable:
         *root, whitened = _core.cholesky(np.vstack([covariance, self._left]))
         return float(-np.log(np.diag(root)).sum() - np.square(whitened).sum() / 2)
 
+    def prepare(self, index: int) -> None:
+        """Compute what draws for a size of effects share."""
+        if not self._by_cell:
+            self.posterior(index)
+
     def posterior(self, index: int) -> tuple[Array, Array, Array]:
         """Return gain, mean and variances of the table's cells given the answers, for a size of effects."""
         if index not in self._gains:
@@ -297,4 +307,7 @@ def joined(parts: Sequence[Codes]) -> Codes:
     >>> joined([np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])]).tolist()
     [0, 1, 2, 2]
     """
-    return np.unique(np.stack(parts), axis=1, return_inverse=True)[1].ravel()
+    whole = parts[0]
+    for part in parts[1:] or parts:
+        whole = np.unique(whole * (int(part.max(initial=0)) + 1) + part, return_inverse=True)[1].ravel()
+    return whole

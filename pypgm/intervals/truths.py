@@ -123,10 +123,10 @@ class TrueTables:
         predictions = self._predictions
         targets: list[tuple[Clique, Array]] = []
         for a in self._attributes:
-            side = predictions.sides[a]
-            if tree := predictions.polya_tree(a, total - float(side.counts.sum())):
+            if tree := predictions.polya_tree(a, total):
                 targets.append(((a,), tree.drawn(rng)))
                 continue
+            side = predictions.sides[a]
             sums = (np.bincount(side.groups, values) for values in (side.counts, side.variances))
             counts, noise = (np.asarray(values, dtype=np.float64) for values in sums)
             variances = noise / (1 + noise / counts**2)
@@ -191,11 +191,12 @@ class TrueTables:
         if len(clique) == 1:
             groups = [sides[0].groups]
             noise = float(np.sqrt(np.median(np.bincount(groups[0], sides[0].variances))))
+        places = [_Places(g, s.counts, s.ranks) for g, s in zip(groups, sides, strict=True)]
         total = max(float(sides[0].counts.sum()), 1e-300)
         scales: list[_Blocks] = []
         before: list[int] = []
         for level in range(1, _DEEPEST):
-            blocks = [_runs(g, s.counts, s.ranks, 2**level) for g, s in zip(groups, sides, strict=True)]
+            blocks = [p.runs(2**level) for p in places]
             sizes = [int(b.max()) + 1 for b in blocks]
             if sizes == before or math.prod(sizes) > _MAX_BLOCKS:
                 break
@@ -246,13 +247,20 @@ def _over(of_blocks: Array, blocks: Sequence[Codes]) -> Array:
     return table.reshape(len(of_blocks), -1)
 
 
-def _runs(groups: Codes, counts: Array, ranks: Codes, n: int) -> Codes:
-    """Return the block of each value where each group is cut into n runs of about equal mass, or into its values."""
-    runs = np.zeros(groups.size, dtype=np.intp)
-    for j in range(int(groups.max()) + 1):
-        members = np.flatnonzero(groups == j)
-        members = members[np.argsort(ranks[members])]
-        mass, single = counts[members], np.arange(members.size)
-        run = np.floor((np.cumsum(mass) - mass / 2) / mass.sum() * n).astype(np.intp)
-        runs[members] = np.minimum(single, run) if members.size > n else single
-    return joined([groups, runs])
+class _Places:
+    """Places of values within their groups, in an order in which neighbours are alike."""
+
+    def __init__(self, groups: Codes, counts: Array, ranks: Codes) -> None:
+        self._groups, self._place = groups, np.zeros(groups.size, dtype=np.intp)
+        self._share, self._size = np.zeros(groups.size), np.zeros(groups.size, dtype=np.intp)
+        for j in range(int(groups.max()) + 1):
+            members = np.flatnonzero(groups == j)
+            members = members[np.argsort(ranks[members])]
+            mass = counts[members]
+            self._place[members], self._size[members] = np.arange(members.size), members.size
+            self._share[members] = (np.cumsum(mass) - mass / 2) / mass.sum()  # of the group's mass, up to the middle
+
+    def runs(self, n: int) -> Codes:
+        """Return the block of each value: each group is cut into n runs of about equal mass, or into its values."""
+        cut = np.minimum(self._place, np.floor(self._share * n).astype(np.intp))
+        return joined([self._groups, np.where(self._size > n, cut, self._place)])

@@ -15,7 +15,9 @@ from pypgm import Dataset, Domain, mechanisms
 from pypgm._base.ahead import Workers
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.intervals import made_up
-from pypgm.intervals.truths import TrueTables
+from pypgm.intervals.known import ReleaseErrors
+from pypgm.intervals.left_out import CrossValidatedPairs
+from pypgm.intervals.truths import TrueTables, _Places
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
 MANY = 40  # tables
@@ -67,14 +69,59 @@ def test_threads_do_not_show(mechanism, at_work):
 @pytest.mark.parametrize("source", [np.random.default_rng, np.random.PCG64, int])
 def test_any_source_of_draws_gives_the_same_on_threads(source, at_work, monkeypatch):
     """No other thread draws from what the caller draws from."""
-    drawn, seen, own, found = TrueTables.records, set(), released("mst"), []
-    monkeypatch.setattr(TrueTables, "records", lambda *a: (seen.add(threading.current_thread()), drawn(*a))[1])
+    drawn, own, found, another = TrueTables.records, released("mst"), [], threading.Event()
+
+    def noted(*arguments):
+        if threading.current_thread() is not threading.main_thread():
+            another.set()
+        elif n_threads > 1:
+            assert another.wait(30)
+        return drawn(*arguments)
+
+    monkeypatch.setattr(TrueTables, "records", noted)
     for n_threads in (1, 2):
         rng = source(3)
         given = own.interval(lambda t: np.mean(t["a"]), worlds=2, truths=6, n_threads=n_threads, rng=rng)
         found.append((given.high, given.views["truths"], np.random.default_rng(rng).random()))
     assert found[0] == found[1]
-    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("n_threads", [0, 1, 3])
+def test_threads_set_up_all_that_true_tables_draw_from(n_threads, monkeypatch):
+    """Draws are as from what one thread makes when it is first needed, and they make nothing anew."""
+    monkeypatch.setattr(ReleaseErrors, "total_stddev", 300.0)
+    known, lazy = released("wide")._known, released("wide")._known
+    with Workers(n_threads) as workers:
+        truths = known.truths(tuple(DOMAIN), 8, 1, workers=workers)
+    made = dict(known._left_out._trees)
+    assert all(pair._gains or pair._by_cell for pair in known._left_out.pairs.values())
+    monkeypatch.setattr(CrossValidatedPairs, "prepare", lambda *_: None)
+    alone = lazy.truths(tuple(DOMAIN), 8, 1)
+    for i in range(8):
+        assert np.array_equal(*(t.drawn(i, np.random.default_rng(i)) for t in (truths, alone)))
+    assert known._left_out._trees == made
+    assert len(made) > len(DOMAIN)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_groups_are_cut_into_runs_of_neighbours(seed):
+    rng = np.random.default_rng(seed)
+    k, n = int(rng.integers(1, 40)), 2 ** int(rng.integers(0, 5))
+    groups, counts, ranks = rng.integers(0, 3, k), rng.exponential(size=k) + 1e-6, rng.permutation(k)
+    groups = np.unique(groups, return_inverse=True)[1]
+    runs = _Places(groups, counts, ranks).runs(n)
+    assert sorted(set(runs)) == list(range(max(runs) + 1))
+    for group in set(groups):
+        members = np.flatnonzero(groups == group)
+        members = members[np.argsort(ranks[members])]
+        cut, share = runs[members], counts[members] / counts[members].sum()
+        assert not set(cut) & set(runs[groups != group])
+        if members.size <= n:
+            assert len(set(cut)) == members.size
+        else:
+            assert (np.diff(cut) >= 0).all()
+            assert len(set(cut)) <= n
+            assert np.bincount(cut, share).max() <= 1 / n + share.max() + 1e-9
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
