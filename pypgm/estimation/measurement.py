@@ -164,8 +164,11 @@ class LinearMeasurement(Shown):
         put = object.__setattr__
         put(other, "values", values)
         put(other, "clique", self.clique if clique is None else clique)
-        for name in self.__slots__[2:]:  # all others
-            put(other, name, getattr(self, name))
+        put(other, "stddev", self.stddev)
+        put(other, "query", self.query)
+        put(other, "noise", self.noise)
+        put(other, "not_private", self.not_private)
+        put(other, "_shape", self._shape)
         return other
 
     def checked(self, domain: Domain) -> LinearMeasurement:

@@ -104,7 +104,9 @@ def check_estimate_fits(
     check_fits(
         estimate_bytes(tree, measurements, method, further_answers),
         max_bytes,
-        f"{method!r} keeps up to {METHODS[method].tables} copies of the {tree.given_cells:.3g} cells of "
-        f"{len(tree.cliques)} cliques",
+        lambda: (
+            f"{method!r} keeps up to {METHODS[method].tables} copies of the {tree.given_cells:.3g} cells of "
+            f"{len(tree.cliques)} cliques"
+        ),
         "use oracle='region_graph', fewer or smaller cliques, or another method, or pass max_bytes",
     )

@@ -237,8 +237,8 @@ class _Search:
             self.run.end_where_nothing_fits()
             return
         self.left -= rate
-        clique = self.candidates[self._selected(among, rate * (1 - _MEASURING), noise)]
-        before, part = self._answer(clique), self._moved_by_noise(clique, rate, among)
+        clique, before = self._selected([self.candidates[i] for i in among], rate * (1 - _MEASURING), noise)
+        part = self._moved_by_noise(clique, rate, among)
         measured = table.measure(clique, rho=table.ledger.remaining() if self.is_last else rate * _MEASURING)
         self.measured.append(measured)
         self.model = self._estimated() if self.is_last else self._rough()
@@ -274,21 +274,21 @@ class _Search:
     def _explained(self) -> list[LinearMeasurement]:
         return [*self.run.given, *self.measured]
 
-    def _selected(self, among: Sequence[int], rho: Fraction, noise: float) -> int:
-        """Return the position of a marginal, drawn by how much there is to learn from it at this noise."""
-        weights = [self.weights[self.candidates[i]] for i in among]
-        cliques = self.candidates if self.score == "noise" else [self.candidates[i] for i in among]
-        answered = {c: table.datavector() for c, table in zip(cliques, self.model.project_many(cliques), strict=True)}
+    def _selected(self, cliques: Sequence[Clique], rho: Fraction, noise: float) -> tuple[Clique, Array]:
+        """Return a marginal, drawn by how much there is to learn from it at this noise, and what the model expects."""
+        weights = [self.weights[clique] for clique in cliques]
+        answers = [table.datavector() for table in self.model.project_many(cliques)]
+        hiding = [hidden(answer, noise) for answer in answers]
         if self.score == "noise":
-            self.selector.compare(answered.__getitem__)
-            hiding = (hidden(answered[self.candidates[i]], noise) for i in among)
             offsets = [Fraction(-float(w) * most) for w, most in zip(weights, hiding, strict=True)]
-            return self.selector.select(among, rho=rho, weights=weights, offsets=offsets)
-        expected = {i: answered[self.candidates[i]] for i in among}
-        goals = {i: on_grid(self.candidates[i], answer, answer.size) for i, answer in expected.items()}
-        drowned = {i: round(GRID * hidden(answer, noise)) for i, answer in expected.items()}
-        self.savings.compare(lambda i, counts: saving(counts, goals[i], drowned[i]))
-        return self.savings.select(among, rho=rho, weights=weights)
+            self.selector.compare(dict(zip(cliques, answers, strict=True)).__getitem__, cliques)
+            chosen = self.selector.select(rho=rho, weights=weights, offsets=offsets)
+        else:
+            goals = [on_grid(clique, answer, answer.size) for clique, answer in zip(cliques, answers, strict=True)]
+            drowned = [round(GRID * most) for most in hiding]
+            self.savings.compare(lambda i, counts: saving(counts, goals[i], drowned[i]), cliques)
+            chosen = self.savings.select(rho=rho, weights=weights)
+        return cliques[chosen], answers[chosen]
 
     def _moved_by_noise(self, clique: Clique, rate: Fraction, among: Sequence[int]) -> float:
         """Return the share of the hidden error by which noise alone moves a marginal, even with nothing to learn.

@@ -24,6 +24,7 @@ from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.files.stored_model import ReleasedModel
 from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.graphs.junction_tree import tree_of_scopes
 from pypgm.models._estimate import checked_measurements, estimated
 from pypgm.models.model import Model
 from pypgm.privacy.arguments import BudgetOf, gaussian_budget
@@ -389,13 +390,18 @@ class Run(Entry):
         how: dict[str, Any] = {"stop": "optimum", "warm_start": start, "constraints": self.constraints}
         return estimated(self.domain, [], total, oracle, limits, loss=whole, **how)
 
-    def tree(self, cliques: Sequence[Clique], room: float | None = None) -> JunctionTree:
+    def tree(self, scopes: Iterable[Sequence[int]], room: float | None = None) -> JunctionTree:
         """Return the junction tree of cliques; `ModelTooLargeError` if it, or an estimate on it, does not fit.
 
-        Memory limit in bytes, looked up once for many trees; the available memory by default.
+        Parameters
+        ----------
+        scopes : iterable of sequence of int
+            The cliques as ascending positions in the domain, found once for many trees.
+        room : float, optional
+            Memory limit in bytes, looked up once for many trees; the available memory by default.
         """
         most = self.max_bytes if room is None else room
-        tree = JunctionTree(self.domain, cliques, max_bytes=most)
+        tree = tree_of_scopes(self.domain, scopes, most)
         # A table is measured once, or once and again.
         check_estimate_fits(tree, (), "accelerated", most, 2 * tree.given_cells)
         return tree
@@ -415,15 +421,15 @@ class Run(Entry):
         wanted = self.oracle if oracle is None else oracle
         # An estimate has one table for each set of attributes, however often they are measured.
         named = dict.fromkeys([*cliques, *(c.clique for c in self.constraints)])
-        cliques = list(dict.fromkeys(map(self.domain.canonical, named)))
-        if wanted == "exact" or not any(cliques):  # a region graph needs a region
-            self.tree(cliques)
+        scopes = list(dict.fromkeys([tuple(sorted(self.domain.indices(c))) for c in named]))
+        if wanted == "exact" or not any(scopes):  # a region graph needs a region
+            self.tree(scopes)
             return "exact"
         if wanted == "auto":
             with contextlib.suppress(ModelTooLargeError):
-                if self.tree(cliques).cost.table_bytes <= _TREE_BYTES:
+                if self.tree(scopes).cost.table_bytes <= _TREE_BYTES:
                     return "exact"
-        return RegionGraph.saturated(self.domain, cliques, max_bytes=self.max_bytes)
+        return RegionGraph.saturated(self.domain, [self.domain.names(s) for s in scopes], max_bytes=self.max_bytes)
 
     def _seconds_left(self) -> float | None:
         limit = self.clock.time_limit

@@ -93,24 +93,25 @@ def that_fit(
     """
     if run.oracle == "region_graph":
         return range(len(candidates))
-    held = list({run.domain.canonical(c) for c in (*known, *(ruled.clique for ruled in run.constraints))})
-    scopes = [set(clique) for clique in held]
-    nodes: list[set[str]] = []
+    held = list(dict.fromkeys(_scope(run, c) for c in (*known, *(ruled.clique for ruled in run.constraints))))
+    known_sets = [set(scope) for scope in held]
+    nodes: list[set[int]] = []
     room = memory_limit(run.max_bytes)
     size, left = math.inf, 0.0
     with contextlib.suppress(ModelTooLargeError):
         tree = run.tree(held, room)
-        nodes, size = [set(node.clique) for node in tree.nodes], tree.cost.table_bytes
+        nodes, size = [set(clique) for clique, *_ in tree.plan.nodes], tree.cost.table_bytes
         left = room - estimate_bytes(tree, (), "accelerated", 2 * tree.given_cells)
     planned = {} if least is None else least
     fitting = []
     for i, clique in enumerate(candidates):
-        attributes = set(clique)
-        most = sys.float_info.max if any(map(attributes.issubset, scopes)) else limit
+        scope = _scope(run, clique)
+        attributes = set(scope)
+        most = sys.float_info.max if any(map(attributes.issubset, known_sets)) else limit
         if least is not None and size <= most and any(map(attributes.issubset, nodes)):
             takes = size if _FURTHER_BYTES * run.domain.size(clique) <= left else math.inf
         elif (takes := planned.get(clique, 0.0)) <= most:
-            takes = planned[clique] = _bytes(run, [*held, clique], room)
+            takes = planned[clique] = _bytes(run, [*held, scope], room)
         if takes <= most:
             fitting.append(i)
     return fitting
@@ -133,9 +134,14 @@ def estimate_that_fits(run: Run, measured: Sequence[LinearMeasurement]) -> Graph
     return run.estimate([])
 
 
-def _bytes(run: Run, cliques: Sequence[Clique], room: float) -> float:
+def _scope(run: Run, clique: Clique) -> tuple[int, ...]:
+    """Return a clique as ascending positions in the domain."""
+    return tuple(sorted(run.domain.indices(clique)))
+
+
+def _bytes(run: Run, scopes: Sequence[tuple[int, ...]], room: float) -> float:
     """Return the bytes of the tables of a tree; infinity if it, or an estimate on it, does not fit in memory."""
     try:
-        return run.tree(cliques, room).cost.table_bytes
+        return run.tree(scopes, room).cost.table_bytes
     except ModelTooLargeError:
         return math.inf

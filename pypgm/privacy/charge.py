@@ -88,17 +88,24 @@ class Charge:
             raise ValueError("an amount left is at least 0, and of a charge in rho")
         kept = own_law(law)
         cost = kept.cost(unit) if exact is None else kept.gdp_cost(exact)
-        self._fill(str(what), str(on), kept, unit, str(within), exact, cost)
+        self._fill((what, on, within), kept, unit, exact, cost)
 
-    def _fill(self, *values: object) -> None:
-        for name, value in zip(Charge.__slots__, values, strict=True):
-            object.__setattr__(self, name, value)
+    def _fill(self, named: tuple[str, str, str], law: Law, unit: Unit, left: Fraction | None, cost: Fraction) -> None:
+        what, on, within = named
+        put = object.__setattr__  # not in a loop, which takes twice as long: a ledger may have a million lines
+        put(self, "what", str(what))
+        put(self, "on", str(on))
+        put(self, "law", law)
+        put(self, "unit", unit)
+        put(self, "within", str(within))
+        put(self, "left", left)
+        put(self, "cost", cost)
 
     def _like(self, what: str, on: str, within: str, left: Fraction | None) -> Charge:
         """Return a line of the same law, which needs no new check."""
         other = object.__new__(Charge)
         cost = self.cost if left is None or left == self.left else self.law.gdp_cost(left)
-        other._fill(str(what), str(on), self.law, self.unit, str(within), left, cost)
+        other._fill((what, on, within), self.law, self.unit, left, cost)
         return other
 
     def within_part(self, name: str) -> Charge:

@@ -501,7 +501,8 @@ class PrivateTable(Shown, Guarded):
 
 
 def _answers(query: LinearQuery, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    return query.matvec(counts).astype(np.int64, copy=False)
+    is_every_cell = query.is_identity and counts.shape == query.shape[1:]  # noise is added to a copy anyway
+    return counts if is_every_cell else query.matvec(counts).astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -58,8 +58,8 @@ MUTANTS = {
     "answers come from a table entered before": at(
         "privacy.private_table:_answers", measured, "answer of another table"
     )(
-        "query.matvec(counts).astype(np.int64, copy=False)",
-        "_answers.__dict__.setdefault(query.shape, query.matvec(counts))",
+        "return X",
+        "return _answers.__dict__.setdefault(query.shape, X)",
     ),
     "noisy answers are kept from run to run": at(
         "privacy.private_table:PrivateTable.measure", measured, "cached answer"

@@ -30,9 +30,9 @@ MUTANTS = {
         "mechanisms._aim:_Search.begin", few["aim"], "score sensitivity"
     )(no_factor(5)),
     "weights multiply savings once more": at("mechanisms._aim:_Search._selected", few["aim"], "score sensitivity")(
-        "return self.savings.select(X, rho=rho, weights=Y)",
-        "self.savings.compare(lambda i, counts: 4 * saving(counts, goals[i], drowned[i]))\n"
-        "return self.savings.select(X, rho=rho)",
+        "chosen = self.savings.select(rho=rho, weights=X)",
+        "self.savings.compare(lambda i, counts: 4 * saving(counts, goals[i], drowned[i]), cliques)\n"
+        "chosen = self.savings.select(rho=rho)",
     ),
     "as many rounds as the exact number of records is worth": at(
         "mechanisms._fem:_Rounds.default_rounds", options["fem"], "records counted exactly"

@@ -33,8 +33,9 @@ MUTANTS = {
     "what noise hides is told from the exact counts": at(
         "mechanisms._aim:_Search._selected", rounds_by_risk, "read before the charge"
     )(
-        "{i: X for i in among}",
-        "{i: X + 1e-09 * self.run.table._PrivateTable__data.project(self.candidates[i]).datavector() for i in among}",
+        "[X for table in self.model.project_many(cliques)]",
+        "[X + 1e-09 * self.run.table._PrivateTable__data.project(clique).datavector()\n"
+        " for clique, table in zip(cliques, self.model.project_many(cliques))]",
     ),
     "plausible values are told from the exact counts": at(
         "mechanisms._adaptive_grid:adaptive_grid", plausible_cells, "read before the charge"

@@ -161,12 +161,12 @@ def test_aim_plans_no_tree_for_what_fits_and_asks_the_model_at_once(monkeypatch)
     release = aim(data, 10, 1e-9, rounds=16, unsafe_seed=2, tree_bytes=2.0**11)
     rounds = len(release.log)
     assert rounds >= 6
-    # What it learnt of a marginal takes two answers of a round, the selection one call.
-    assert len(single) == 2 * rounds
-    assert len(answered) <= rounds + 2
+    # The selection takes one call for the candidates that fit, and what was learnt of the chosen one another.
+    assert len(single) == rounds
+    fits = [entry["candidates"] for entry in release.log]
+    assert [len(cliques) for _, cliques in answered.taken] == fits
     # Of all candidates in each round most are inside the tree, or known to be too large.
     assert len(planned) < 0.4 * rounds * len(PAIRS)
-    fits = [entry["candidates"] for entry in release.log]
     assert max(fits) > min(fits)
 
 
