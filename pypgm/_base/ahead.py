@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from weakref import ref
+
+from pypgm._base.clock import begin_at, seconds_stood
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +24,8 @@ class Job(Generic[T]):
     def __init__(self, work: Callable[[], T], pool: ThreadPoolExecutor | None) -> None:
         self._work = work
         self._future: Future[T] | None = None  # of a thread
-        self._outcome: tuple[T | None, Exception | None] | None = None  # of this one
+        self._outcome: tuple[T | None, Exception | None] | None = None  # of another, who holds the lock meanwhile
+        self._lock = threading.Lock()
         if pool is not None:
             with contextlib.suppress(RuntimeError):  # no thread can start
                 self._future = pool.submit(work)
@@ -29,21 +33,28 @@ class Job(Generic[T]):
     @property
     def is_done(self) -> bool:
         """Whether the result is there."""
-        return self._outcome is not None or (self._future is not None and self._future.done())
+        future = self._future
+        return self._outcome is not None or (future is not None and future.done() and not future.cancelled())
 
-    def do(self) -> None:
-        """Do the job in this thread unless another has begun it."""
-        if self._outcome is not None or (self._future is not None and not self._future.cancel()):
+    def do(self, *, wait: bool = False) -> None:
+        """Do the job in this thread unless another has begun it, or after waiting for one that is not of the pool."""
+        if self.is_done or (self._future is not None and not self._future.cancel()):
             return
-        self._future = None
+        if self._lock.locked() and not wait:  # perhaps by this very thread, whose job waits for others
+            return
+        with self._lock:
+            if not self.is_done:
+                self._outcome = self._done()
+
+    def _done(self) -> tuple[T | None, Exception | None]:
         try:
-            self._outcome = self._work(), None
+            return self._work(), None
         except Exception as error:  # for whoever needs the result
-            self._outcome = None, error
+            return None, error
 
     def result(self) -> T:
         """Return the result, or raise what the job raised."""
-        self.do()
+        self.do(wait=True)
         if self._outcome is None:
             return cast("Future[T]", self._future).result()
         value, error = self._outcome
@@ -61,7 +72,8 @@ class Workers:
     """Threads beside the caller's own; whoever waits for a result does jobs that no thread has begun.
 
     A job may wait for jobs that wait for none. The end of the context does not wait for jobs that have begun: whoever
-    leaves it has to end them. Where no thread can start, as while the interpreter ends, the caller does all jobs.
+    leaves it has to end them. Clocks show the same in all threads. Where no thread can start, as while the interpreter
+    ends, the caller does all jobs.
 
     Parameters
     ----------
@@ -136,4 +148,4 @@ def _pool(n_threads: int) -> ThreadPoolExecutor | None:
         from concurrent.futures import ThreadPoolExecutor
     except RuntimeError:
         return None
-    return ThreadPoolExecutor(n_threads)
+    return ThreadPoolExecutor(n_threads, initializer=begin_at, initargs=(seconds_stood(),))

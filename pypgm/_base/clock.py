@@ -49,6 +49,16 @@ def now() -> float:
     return time.perf_counter() - _HERE.stood
 
 
+def seconds_stood() -> float:
+    """Return for how long the clocks of this thread stood still so far."""
+    return _HERE.stood
+
+
+def begin_at(stood: float) -> None:
+    """Let the clocks of a new thread show what those of another thread show, which stood still for so long."""
+    _HERE.stood = stood
+
+
 class CallOptions(TypedDict, total=False):
     """Threads, time limit and progress, as keywords of a call that has a `Clock`."""
 

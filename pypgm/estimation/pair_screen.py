@@ -25,7 +25,7 @@ _MEANS = np.geomspace(0.002, 1.0, 200)  # mean distances that pairs of a table m
 _ROUNDS = 60  # of the search for the prior; more would only fit the noise
 _BLOCK = 1 << 10  # rows that are looked at together
 _STEPS = 16  # of a kept score in a standard deviation of its noise
-_MAX_SCORE = 1e50  # noise and number of records in a file, or one by these: their ratio and its square stay finite
+_MAX_SCORE = 1e50  # number of a screen, or one by its noise or records: ratios and their squares stay finite
 
 
 def likely_distances(scores: Array, by_chance: Array, stddev: float) -> Array:
@@ -91,7 +91,7 @@ class PairScreen:
     Raises
     ------
     ValueError
-        If there is not one score and one distance by chance of each pair, or a number is not finite or below its range.
+        If there is not one score and one distance by chance of each pair, or a number is not within its range.
     """
 
     pairs: tuple[Clique, ...]
@@ -104,7 +104,8 @@ class PairScreen:
         if not self.pairs or not np.shape(self.scores) == np.shape(self.by_chance) == (len(self.pairs),):
             raise ValueError("a screen needs a score and a distance by chance of each pair")
         is_in_range = all(1 / _MAX_SCORE < number < _MAX_SCORE for number in (self.stddev, self.total))
-        if not is_in_range or not np.isfinite([self.scores, self.by_chance]).all() or np.min(self.by_chance) < 0:
+        is_in_range &= bool((np.abs([self.scores, self.by_chance]) < _MAX_SCORE).all())
+        if not is_in_range or np.min(self.by_chance) < 0:
             raise ValueError("a screen needs finite scores, noise, records and distances by chance of 0 or more")
 
     def __repr__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -59,8 +58,8 @@ class MadeUpTables:
         threads = min(clock.n_threads or int(_core.build_info()["threads"]), n_codes // _GRAIN, n)
         self.workers = Workers(max(threads - 1, 0))
         self._within = clock
-        if self.workers.n:  # clocks of its thread have not stood still
-            self._within = Clock(time_limit=clock.time_limit, started=time.perf_counter() - clock.seconds, n_threads=1)
+        if self.workers.n:
+            self._within = Clock(time_limit=clock.time_limit, started=clock.started, n_threads=1)
         self._again = EstimatedAgain(known.model, recipe_of(known.model), self._within)
         begun = range(n if self._again.is_paced else 1) if self.workers.n else ()
         self._begun = {i: self.workers.begin(partial(self._estimated, i)) for i in begun if i not in known.estimates}

@@ -83,7 +83,7 @@ def test_fields_that_are_no_screen_are_refused(change):
         PairScreen.from_fields(DOMAIN, fields | change)
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 1e200, -1e200])
 @pytest.mark.parametrize("name", ["scores", "by_chance", "stddev", "total"])
 def test_a_screen_of_ones_own_that_no_file_could_keep_is_refused(name, wrong):
     screen, place = screens(0), np.arange(len(PAIRS)) == 3
@@ -94,6 +94,14 @@ def test_a_screen_of_ones_own_that_no_file_could_keep_is_refused(name, wrong):
         dataclasses.replace(screen, pairs=PAIRS[1:])
     with pytest.raises(ValueError, match="'x'"):
         dataclasses.replace(screen, pairs=(*PAIRS[1:], ("a", "x"))).to_fields(DOMAIN)
+
+
+@given(*[st.tuples(st.floats(least, 1e49), st.floats(least, 1e49)) for least in (-1e49, 0, 1e-49)])
+def test_a_screen_of_any_numbers_has_distances(scores, by_chance, stddev_and_total):
+    numbers = np.array(scores), np.array(by_chance), *stddev_and_total
+    with np.errstate(all="raise", under="ignore"):
+        likely = PairScreen((("a", "b"), ("a", "c")), *numbers).likely()
+    np.testing.assert_allclose(likely.sum(axis=1), 1)
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -6,12 +6,14 @@ import itertools
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import pypgm
 from pypgm import Dataset, Domain, mechanisms
+from pypgm._base import clock
 from pypgm._base.ahead import Workers
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.intervals import made_up
@@ -231,6 +233,51 @@ def test_jobs_that_wait_for_others_end():
             assert [next(results) for _ in range(7)] == [i * i for i in range(7)]
             with pytest.raises(LookupError, match="7"):
                 next(results)
+
+
+def test_a_job_is_done_once_whoever_waits_for_it():
+    """Also while another thread that is not of the pool does it, and while its own job waits for others."""
+    held, first, done, waiting, lock = threading.Event(), threading.Event(), [], [], threading.Lock()
+
+    def job(name, *others):
+        with lock:
+            done.append(name)
+        if name == "shared":
+            first.set()
+            assert held.wait(30)
+        return name, *(workers.result(other) for other in others)
+
+    for n_threads in (0, 1, 3):
+        held.clear(), first.clear(), done.clear(), waiting.clear()
+        with Workers(n_threads) as workers:
+            busy = [workers.begin(lambda: held.wait(30)) for _ in range(n_threads)]
+            shared = workers.begin(lambda: job("shared"))
+            last = workers.begin(lambda shared=shared: job("last", shared))
+            one = threading.Thread(target=lambda shared=shared: waiting.append(shared.result()))
+            one.start()
+            assert first.wait(30)
+            threading.Timer(0.02, held.set).start()
+            assert workers.result(last) == ("last", ("shared",))
+            assert shared.result() == ("shared",)
+            one.join(30)
+            assert waiting == [("shared",)]
+            assert all(workers.result(b) for b in busy)
+        assert sorted(done) == ["last", "shared"]
+
+
+def test_clocks_of_workers_stand_where_those_of_their_caller_do(monkeypatch):
+    """Time for which the caller's clocks stood still is no time of theirs."""
+    ticks = itertools.count(0, 100)
+    monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+    with clock.standing_still:
+        pass
+    started = clock.now()
+    with Workers(2) as workers:
+        for job in [workers.begin(clock.now) for _ in range(4)]:
+            while not job.is_done:
+                threading.Event().wait(0.001)
+            assert job.result() - started in range(100, 401, 100)
+    assert clock.now() == started + 500
 
 
 ENDING = """
