@@ -4,8 +4,8 @@ Run: [PYPGM_DATA=...] python bench/bench_performance.py [--cases wide,mst,...] [
 
 Each case runs in a process of its own: CPU seconds, user and system, of the job alone, without reading the data. In the
 same process NumPy's exp and a copy of an array are timed: what the machine takes for a cell and for a byte. Cases on
-the adult table and on networks need PYPGM_DATA; pgmpy and pyAgrum run where they can be imported (with PYTHONPATH and
--P, say), mbi in the environment whose Python is given. Figures are kept in performance.json, those of other cases stay;
+the adult table and on networks need PYPGM_DATA; pgmpy and pyAgrum run where they can be imported (with PYTHONPATH,
+say), mbi in the environment whose Python is given. Figures are kept in performance.json, those of other cases stay;
 the site has a page made from that file. Without `--cases` all run but those that take minutes: `vast` and `others`.
 """
 

@@ -13,7 +13,9 @@ import pytest
 import pypgm
 from pypgm import _core, queries
 from pypgm._base.clock import Clock
+from pypgm.data import scan
 from pypgm.data.schema.schema import Relations
+from pypgm.data.sources import counted
 from pypgm.estimation import accelerated, estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
@@ -662,3 +664,19 @@ def test_the_tree_of_a_second_start_answers_all_pairs_in_as_many_operations_what
     held = better_start._on_tree(SimpleNamespace(domain=domain), rows, singles)
     cells = pypgm.JunctionTree(domain, [rows[i].clique for i in held]).cost.cells
     assert attributes <= cells <= 1.6e7 / attributes
+
+
+def test_pairs_of_a_table_of_many_columns_are_not_listed_before_they_are_asked(tmp_path, monkeypatch):
+    """Nor are they where tables of single attributes, or of some pairs, are counted."""
+    domain, listed = pypgm.Domain({f"x{i}": 2 for i in range(300)}), []
+    combinations = itertools.combinations
+    monkeypatch.setattr(
+        counted, "combinations", lambda names, n: (listed.append(c) or c for c in combinations(names, n))
+    )
+    monkeypatch.setattr(counted, "_KEPT_CELLS", 20_000)  # less than all pairs have
+    path = tmp_path / "many.csv"
+    path.write_text("\n".join(map(",".join, [domain.attributes, ["0"] * 300, ["1"] * 300])), encoding="utf-8")
+    table = scan(path, domain)
+    for cliques in ([("x0",)], [("x1",)], [("x0", "x1")], [("x1", "x2")], [("x3", "x2")]):
+        assert [counts.sum() for counts in table.count(cliques)] == [2]
+    assert len(listed) < 5 * len(domain)

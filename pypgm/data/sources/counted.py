@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import combinations
@@ -142,6 +143,8 @@ class InPlaceTable(ABC):
         requested = set(map(frozenset, cliques))
         left = _KEPT_CELLS - self._n_kept
         for size in {1, 2} & set(map(len, cliques)):
+            if math.comb(len(self.domain), size) > left + len(self._kept):
+                continue
             if size in self._sizes_counted or (
                 size == 2 and 1 in self._sizes_counted and all(self._holder({a}) for a in self.domain)
             ):
@@ -166,11 +169,11 @@ class InPlaceTable(ABC):
         These are single attributes, and pairs where counting them takes no longer than reading the records.
         """
         attributes = self.domain.attributes
-        singles: list[Clique] = [(a,) for a in attributes]
-        every: list[Clique] = [*singles, *combinations(attributes, 2)]
-        for cliques in (every, singles):
-            few = len(cliques) <= (_PAIRS_PER_COLUMN + 1) * len(attributes)
-            if few and sum(map(self.domain.size, cliques)) <= min(_OPENING_CELLS, _KEPT_CELLS):
+        for sizes in ((1, 2), (1,)):
+            if sum(math.comb(len(attributes), size) for size in sizes) > (_PAIRS_PER_COLUMN + 1) * len(attributes):
+                continue
+            cliques: list[Clique] = [c for size in sizes for c in combinations(attributes, size)]
+            if sum(map(self.domain.size, cliques)) <= min(_OPENING_CELLS, _KEPT_CELLS):
                 return cliques
         return []
 
