@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -285,7 +286,8 @@ def test_only_rows_with_line_breaks_in_them_keep_those():
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("width", [1, 2, 5])
 def test_rows_are_written_as_the_module_csv_writes_them(delimiter, line_end, width):
-    fields = ["", "a", "b c", '"', "1,5", "x;y", "t\tt", "é", "a\nb", "a\rb", "a\r\nb", 7, None, 0.5, "'", "\0", "\x85"]
+    fields = ["", "a", "b c", '"', "1,5", "x;y", "t\tt", "é", "a\nb", "a\rb", "a\r\nb", 7, None, 0.5, "'", "\x85"]
+    fields += ["\0"] if sys.version_info >= (3, 11) else []  # the module refuses it before
     choose = random.Random(width).choices
     for n_fields in (4, len(fields)):  # few of them, without a reason for quotes
         for _ in range(40):

@@ -122,7 +122,7 @@ print(release.report and "", *sys.modules)
     assert {"pypgm.data.sources.table", "pypgm.mechanisms._wide", "pypgm.privacy.private_table"} <= loaded
     of_others = {"data.sources.engine", "data.sources.streamed", "data.draft.warnings", "privacy.settling"}
     of_others |= {"inference.oracles", "intervals.known", "reconstruction.weights", "files.record_parts"}
-    assert not loaded & {f"pypgm.{name}" for name in of_others} | loaded & {"urllib.parse", "html", "calendar"}
+    assert not loaded & {f"pypgm.{name}" for name in of_others}
 
 
 def test_a_network_takes_what_it_uses():
