@@ -155,7 +155,10 @@ MUTANTS = {
     ),
     "counts are handed to a query of one's own": at(
         "privacy.private_table:PrivateTable.measure", question("products that lie"), "lost user bound"
-    )("_answers(done, next(access.count([attributes])))", "_answers(query or done, next(access.count([attributes])))"),
+    )(
+        "_answers(done, next(access.count([attributes])))",
+        "(query or done).matvec(next(access.count([attributes]))).astype(np.int64, copy=False)",
+    ),
     "permute-and-flip is asked for by its range": at(
         "privacy.selector:Selector.permute_and_flip", question("permute-and-flip"), "overspent"
     )(
