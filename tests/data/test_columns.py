@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -466,3 +467,25 @@ def test_an_empty_cell_of_an_open_column_says_what_may_be_declared():
     assert problem is not None
     assert problem.what == 'needs a value that is not empty, and has another value ("null": "" allows empty ones)'
     assert OpenSet("0.05", null=True).provisional.encode(["acme", ""])[1] is None
+
+
+@pytest.mark.parametrize("kind", ["M", "m"])
+def test_times_beyond_a_finer_unit_are_told_by_whole_numbers(kind):
+    from pypgm.data.columns.values import beyond_unit
+
+    nanoseconds = {
+        "W": 604800 * 10**9,
+        "D": 86400 * 10**9,
+        "h": 3600 * 10**9,
+        "s": 10**9,
+        "ms": 10**6,
+        "us": 1000,
+        "ns": 1,
+    }
+    rng, most = np.random.default_rng(0), 2**63 - 1
+    for coarse, fine in itertools.combinations(nanoseconds, 2):
+        ratio = nanoseconds[coarse] // nanoseconds[fine]
+        numbers = [0, most // ratio, most // ratio + 1, -(most // ratio), -(most // ratio) - 1, 2**62]
+        numbers += rng.integers(-(2**62), 2**62, 20).tolist()
+        times = np.array(numbers, f"{kind}8[{coarse}]")
+        assert beyond_unit(times, fine).tolist() == [abs(n) * ratio > most for n in numbers]

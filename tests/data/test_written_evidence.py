@@ -165,7 +165,7 @@ def test_a_missing_value_is_asked_for_as_it_is_shown(tmp_path, capsys):
     last = {name: np.eye(column.size)[-1] for name, column in schema.columns.items()}  # the code of nulls
     for name, text in (("age", ""), ("job", "NA"), ("born", "?"), ("home", "")):
         same = release.query("sex", {"age" if name == "home" else name: last["age" if name == "home" else name]}).values
-        for given in (None, float("nan"), np.datetime64("NaT"), "(missing)", text, ["(missing)"]):
+        for given in (None, float("nan"), np.datetime64("NaT", "s"), "(missing)", text, ["(missing)"]):
             np.testing.assert_allclose(release.query("sex", {name: given}).values, same, rtol=1e-12)
         assert cli.main(["query", str(tmp_path / "r.pgm"), "sex", "--given", f"{name}=(missing)", "--draws", "0"]) == 0
         printed = [float(line.split(",")[1]) for line in capsys.readouterr().out.splitlines()[1:]]

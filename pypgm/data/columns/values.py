@@ -38,7 +38,12 @@ BY_VALUE = frozenset(
 )
 """Types whose equal values are one value: not times, since times in different zones can be equal."""
 
-_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")  # of times, from coarse to fine
+_DAY = 24 * 60 * 60 * 10**18
+_ATTOSECONDS = {  # of the units of times, from coarse to fine: the most, where years and months differ
+    "Y": 366 * _DAY, "M": 31 * _DAY, "W": 7 * _DAY, "D": _DAY, "h": _DAY // 24, "m": 60 * 10**18,
+    **{unit: 10 ** (18 - 3 * i) for i, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))},
+}
+_UNITS = tuple(_ATTOSECONDS)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SPELLED = re.compile(r"(?!-0$)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
 
@@ -175,18 +180,19 @@ def as_list(values: Values) -> Sequence[Any]:
 
 
 def beyond_unit(times: NDArray[Any], unit: str) -> NDArray[np.bool_]:
-    """Return which times or spans a finer unit has no number for; NumPy wraps them around.
+    """Return which times or spans a finer unit has no number for; NumPy wraps them around, or refuses them.
 
     Examples
     --------
     >>> beyond_unit(np.array([2**62, 7], "datetime64[s]"), "us").tolist()
     [True, False]
     """
-    time_unit = np.datetime_data(times.dtype)[0]
+    time_unit, n_units = np.datetime_data(times.dtype)
     if time_unit == "generic" or _UNITS.index(time_unit) >= _UNITS.index(unit):
         return np.zeros(times.shape, dtype=bool)
-    again = times.astype(f"{times.dtype.kind}8[{unit}]").astype(times.dtype)
-    return np.asarray((again != times) & ~np.isnat(times))
+    most = int(np.iinfo(np.int64).max) * _ATTOSECONDS[unit] // (n_units * _ATTOSECONDS[time_unit])
+    numbers = times.astype(np.int64)
+    return np.asarray(((numbers < -most) | (numbers > most)) & ~np.isnat(times))
 
 
 def _clock(value: datetime.date | np.datetime64) -> object:
