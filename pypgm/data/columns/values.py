@@ -40,7 +40,12 @@ BY_VALUE = frozenset(
 
 _DAY = 24 * 60 * 60 * 10**18
 _ATTOSECONDS = {  # of the units of times, from coarse to fine: the most, where years and months differ
-    "Y": 366 * _DAY, "M": 31 * _DAY, "W": 7 * _DAY, "D": _DAY, "h": _DAY // 24, "m": 60 * 10**18,
+    "Y": 366 * _DAY,
+    "M": 31 * _DAY,
+    "W": 7 * _DAY,
+    "D": _DAY,
+    "h": _DAY // 24,
+    "m": 60 * 10**18,
     **{unit: 10 ** (18 - 3 * i) for i, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))},
 }
 _UNITS = tuple(_ATTOSECONDS)
